@@ -10,7 +10,7 @@ import v8Flags from "#daemon/process/v8-flags.json" with { type: "json" };
  */
 const program = join(import.meta.dirname, "gatehouse.js");
 const healthCheck = join(import.meta.dirname, "../infra/images/health-check.mjs");
-const missing = "/nowhere/settings.json5";
+const missingPath = "/nowhere/settings.json5";
 
 /** Files that a sidecar loads only when its settings need them, or when its API or an upgrade is requested. */
 const loadedLate = [
@@ -38,7 +38,7 @@ if (directory === undefined) throw new Error("NODE_COMPILE_CACHE is not a direct
 load([healthCheck], { status: 2, stderrIncludes: "usage" });
 const names = serviceNames.filter((service) => service !== "sidecar");
 for (const service of [...names, "sidecar"]) {
-  load([program, service, "--settings", missing], { status: 1, stderrIncludes: missing });
+  load([program, service, "--settings", missingPath], { status: 1, stderrIncludes: missingPath });
 }
 // Sets the sidecar's flags first: V8 accepts compiled code only if the flags are the same.
 const flags = JSON.stringify([...v8Flags.room, ...v8Flags.singleThreadedGc]);

@@ -21,8 +21,8 @@ test("shows each setting with its value and source, but no secrets", () => {
     GATEHOUSE_FACILITATOR_CHAIN_RPC_URL: "https://user:long-password-1@rpc.example",
   };
   const mask = createMask();
-  const dumped = dumpSettings(facilitatorSettings, { env, file }, { mask });
-  const of = (key: string) => dumped.find((setting) => setting.key === key);
+  const dumpedSettings = dumpSettings(facilitatorSettings, { env, file }, { mask });
+  const of = (key: string) => dumpedSettings.find((setting) => setting.key === key);
   expect(of("listen.port")).toEqual({ key: "listen.port", value: 3100, origin: `${file}: line 2: listen.port` });
   expect(of("listen.host")).toEqual({ key: "listen.host", value: "127.0.0.1", origin: "default" });
   expect(of("ledger.url")).toEqual({ key: "ledger.url", value: null, origin: "default" });
@@ -32,7 +32,7 @@ test("shows each setting with its value and source, but no secrets", () => {
     value: "[secret]",
     origin: "GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE",
   });
-  expect(mask.text(JSON.stringify(dumped))).not.toMatch(/1111111|long-password/);
+  expect(mask.text(JSON.stringify(dumpedSettings))).not.toMatch(/1111111|long-password/);
 });
 
 test.each([
@@ -49,18 +49,18 @@ test.each([
 ])("shows defaults and what is missing when %s of the required settings are given", async (_, env, expected) => {
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
   onTestFinished(() => void vi.unstubAllEnvs());
-  const printed = { out: "", error: "" };
+  const printedText = { out: "", error: "" };
   const output = {
-    out: (text: string) => void (printed.out += text),
-    error: (text: string) => void (printed.error += text),
+    out: (text: string) => void (printedText.out += text),
+    error: (text: string) => void (printedText.error += text),
     isColored: false,
   };
   const options = { service: "facilitator", file: undefined, changed: false, json: false } as const;
   expect(await printConfigDump(options, { mask: createMask(), output })).toBe(1);
-  const lines = printed.out.trim().split("\n");
+  const lines = printedText.out.trim().split("\n");
   expect(lines).toEqual(
     expect.arrayContaining(['listen.host = "127.0.0.1"  # default', "ledger.url = null  # default"]),
   );
   expect(lines.filter((line) => !line.endsWith("  # default"))).toEqual(expected);
-  expect(printed.error).toContain("GATEHOUSE_FACILITATOR_ASSETS: missing");
+  expect(printedText.error).toContain("GATEHOUSE_FACILITATOR_ASSETS: missing");
 });

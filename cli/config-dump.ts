@@ -44,10 +44,10 @@ function dumpGiven(
   { settings, origin }: GivenSettings,
   problems: readonly SettingsProblem[],
 ): readonly DumpedSetting[] {
-  const reported = new Set(problems.map(({ name }) => name));
+  const reportedNames = new Set(problems.map(({ name }) => name));
   return listLeaves(definition).map((leaf) => {
     const given: unknown = getValueAt(settings, leaf.path);
-    if (given === undefined && reported.has(leaf.env)) return showLeaf(leaf, null, "missing");
+    if (given === undefined && reportedNames.has(leaf.env)) return showLeaf(leaf, null, "missing");
     const value: unknown = given ?? (leaf.default === undefined ? null : JSON.parse(leaf.default));
     return showLeaf(leaf, value, origin(leaf));
   });
@@ -66,8 +66,8 @@ export function dumpSettings(
 
 function listLeaves(definition: SettingsDefinition): readonly SettingsLeaf[] {
   const leaves = listSettingsLeaves(definition.service, definition.schema);
-  const usual = listCommonSettings(definition, leaves);
-  return [...usual, ...leaves.filter((leaf) => !usual.includes(leaf))];
+  const commonSettings = listCommonSettings(definition, leaves);
+  return [...commonSettings, ...leaves.filter((leaf) => !commonSettings.includes(leaf))];
 }
 
 function showLeaf({ path, secret }: SettingsLeaf, value: unknown, origin: string): DumpedSetting {

@@ -17,23 +17,23 @@ test("defines each service under its own name", () => {
 test.each(services)(
   "$service does not mistake variables of other services for its own misspelt ones",
   ({ service, leaves }) => {
-    const others = services.filter((other) => other.service !== service).flatMap((other) => other.leaves);
-    const env = Object.fromEntries(others.map((leaf) => [leaf.env, "x"]));
+    const otherNames = services.filter((other) => other.service !== service).flatMap((other) => other.leaves);
+    const env = Object.fromEntries(otherNames.map((leaf) => [leaf.env, "x"]));
     expect(findUnknownVariables(service, leaves, env)).toEqual([]);
   },
 );
 
 test("rejects a variable with a misspelt service name in the intended service, and suggests the correct name", () => {
   const sidecar = services.find(({ service }) => service === "sidecar")!;
-  const rejected = (name: string) =>
+  const loadRejected = (name: string) =>
     findUnknownVariables("sidecar", sidecar.leaves, { [name]: "x" }).map(({ message }) => message);
   const meant = "did you mean GATEHOUSE_SIDECAR_NODE_WORKSPACE? Correct the name or remove it.";
-  expect(rejected("GATEHOUSE_SIDCAR_NODE_WORKSPACE")).toEqual([`no such service as SIDCAR; ${meant}`]);
-  expect(rejected("GATEHOUSE_SIDE_CAR_NODE_WORKSPACE")).toEqual([`no such service as SIDE_CAR; ${meant}`]);
-  expect(rejected("GATEHOUSE_SIDEACR_NODE_WORKSPCE")).toEqual([`no such service as SIDEACR; ${meant}`]);
+  expect(loadRejected("GATEHOUSE_SIDCAR_NODE_WORKSPACE")).toEqual([`no such service as SIDCAR; ${meant}`]);
+  expect(loadRejected("GATEHOUSE_SIDE_CAR_NODE_WORKSPACE")).toEqual([`no such service as SIDE_CAR; ${meant}`]);
+  expect(loadRejected("GATEHOUSE_SIDEACR_NODE_WORKSPCE")).toEqual([`no such service as SIDEACR; ${meant}`]);
 });
 
-test.each(definitions)("$service has every setting listed first in its help", ({ service, schema, usual }) => {
+test.each(definitions)("$service has every setting listed first in its help", ({ service, schema, common }) => {
   const known = new Set(listSettingsLeaves(service, schema).map(({ path }) => path.join(".")));
-  expect(usual.filter((name) => !known.has(name))).toEqual([]);
+  expect(common.filter((name) => !known.has(name))).toEqual([]);
 });

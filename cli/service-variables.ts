@@ -9,10 +9,10 @@ export function selectServiceVariables<Value extends string | undefined>(
   service: string,
   environment: Readonly<Record<string, Value>>,
 ): Record<string, Value> {
-  const others = [...serviceNames, ...commandsWithSecrets]
+  const otherServices = [...serviceNames, ...commandsWithSecrets]
     .filter((name) => name !== service)
     .map((name) => `${toEnvironmentName(name, [])}_`);
   return Object.fromEntries(
-    Object.entries(environment).filter(([name]) => !others.some((prefix) => name.startsWith(prefix))),
+    Object.entries(environment).filter(([name]) => !otherServices.some((prefix) => name.startsWith(prefix))),
   );
 }

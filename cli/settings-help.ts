@@ -10,18 +10,18 @@ export type HelpDetail = "usual" | "all";
 export function formatSettingsHelp(definition: SettingsDefinition, extent: HelpDetail): string {
   const leaves = listSettingsLeaves(definition.service, definition.schema);
   const shown = extent === "all" ? leaves : listCommonSettings(definition, leaves);
-  const others = leaves.filter((leaf) => !shown.includes(leaf));
+  const otherLeaves = leaves.filter((leaf) => !shown.includes(leaf));
   return [
     "",
     extent === "all" ? "Settings:" : "Settings to begin with:",
     "",
     ...shown.map(formatSetting),
-    ...(others.length === 0
+    ...(otherLeaves.length === 0
       ? []
       : [
-          `${others.length} more have defaults; "gatehouse ${definition.service} --help --all" explains each:`,
+          `${otherLeaves.length} more have defaults; "gatehouse ${definition.service} --help --all" explains each:`,
           "",
-          ...formatGroups(others),
+          ...formatGroups(otherLeaves),
           "",
         ]),
     "Each is an environment variable; all but secrets may also be set in the JSON5 file of",
@@ -31,12 +31,12 @@ export function formatSettingsHelp(definition: SettingsDefinition, extent: HelpD
 
 /** Lists the few settings that most deployments set: required ones, then those that the service marks as usual, in its order. */
 export function listCommonSettings(
-  { usual }: SettingsDefinition,
+  { common }: SettingsDefinition,
   leaves: readonly SettingsLeaf[],
 ): readonly SettingsLeaf[] {
-  const required = leaves.filter((leaf) => leaf.required);
-  const named = usual.flatMap((key) => leaves.filter((leaf) => !leaf.required && leaf.path.join(".") === key));
-  return [...required, ...named];
+  const requiredLeaves = leaves.filter((leaf) => leaf.required);
+  const named = common.flatMap((key) => leaves.filter((leaf) => !leaf.required && leaf.path.join(".") === key));
+  return [...requiredLeaves, ...named];
 }
 
 function formatSetting(leaf: SettingsLeaf): string {

@@ -25,10 +25,10 @@ const readMode = (path: string) => (statSync(path).mode & 0o777).toString(8);
 it("gives the group access to Node's cache for this user", () => {
   const cache = fillCache();
   shareCompileCache(cache, { user: undefined });
-  const [own = "", ...others] = readdirSync(cache);
-  expect(others).toEqual([]);
-  const [compiled = ""] = readdirSync(join(cache, own));
-  expect([cache, join(cache, own), join(cache, own, compiled)].map(readMode)).toEqual(["770", "770", "640"]);
+  const [own = "", ...otherEntries] = readdirSync(cache);
+  expect(otherEntries).toEqual([]);
+  const [compiledEntry = ""] = readdirSync(join(cache, own));
+  expect([cache, join(cache, own), join(cache, own, compiledEntry)].map(readMode)).toEqual(["770", "770", "640"]);
 });
 
 it("gives a different user the same cache under that user's name", () => {

@@ -19,9 +19,9 @@ export function shareCompileCache(directory: string, { user }: Readonly<{ user: 
 }
 
 function nameForUser(own: string, user: string | undefined): string {
-  const ending = `-${process.getuid?.()}`;
+  const userSuffix = `-${process.getuid?.()}`;
   if (user === undefined) return own;
-  if (!own.endsWith(ending))
-    throw new Error(`unexpected file in Node's compile cache: the name of ${own} does not end with ${ending}`);
-  return `${own.slice(0, -ending.length)}-${user}`;
+  if (!own.endsWith(userSuffix))
+    throw new Error(`unexpected file in Node's compile cache: the name of ${own} does not end with ${userSuffix}`);
+  return `${own.slice(0, -userSuffix.length)}-${user}`;
 }

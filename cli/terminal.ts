@@ -10,7 +10,7 @@ export function completeFileWrites(stream: Writable & Readonly<{ fd?: number }>)
   if (fd === undefined || !fstatSync(fd).isFile()) return;
   stream._write = (chunk: Buffer, _encoding, done) => {
     try {
-      for (let written = 0; written < chunk.length;) written += writeSync(fd, chunk, written);
+      for (let writtenBytes = 0; writtenBytes < chunk.length;) writtenBytes += writeSync(fd, chunk, writtenBytes);
     } catch (error) {
       done(error as Error);
       return;
@@ -63,9 +63,9 @@ async function askToConfirm(question: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   try {
     // Ctrl-C and Ctrl-D close the terminal, which means no.
-    const closed = once(terminal, "close").then(() => "");
-    const answered = terminal.question(question).catch(() => "");
-    return /^y(es)?$/i.test((await Promise.race([answered, closed])).trim());
+    const closeEvent = once(terminal, "close").then(() => "");
+    const answerText = terminal.question(question).catch(() => "");
+    return /^y(es)?$/i.test((await Promise.race([answerText, closeEvent])).trim());
   } finally {
     terminal.close();
   }

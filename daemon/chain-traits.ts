@@ -6,7 +6,7 @@ export type ChainTraits = Readonly<{
   batchCallsMax: number | undefined;
 }>;
 
-const usual: ChainTraits = { chargesGasLimit: false, batchCallsMax: undefined };
+const defaultTraits: ChainTraits = { chargesGasLimit: false, batchCallsMax: undefined };
 
 /** The public family of chains: the mainnet, and the newer and the older testnet. */
 const publicFamily: ChainTraits = { chargesGasLimit: true, batchCallsMax: 20 };
@@ -14,5 +14,5 @@ const publicFamilyIds: ReadonlySet<number> = new Set([1_672, 688_689, 688_688]);
 
 /** Returns the traits of a chain by its id, or the usual traits for an unknown chain. */
 export function findChainTraits(chainId: number | undefined): ChainTraits {
-  return chainId !== undefined && publicFamilyIds.has(chainId) ? publicFamily : usual;
+  return chainId !== undefined && publicFamilyIds.has(chainId) ? publicFamily : defaultTraits;
 }

@@ -36,11 +36,11 @@ it("skips a caller that can't be served now, and keeps its turn", () => {
 it("serves a shared call once, at its callers' earliest turn", () => {
   const turns = new FairQueue<ReturnType<typeof ticket>>();
   for (let at = 0; at < 4; at += 1) turns.add(ticket("a", at));
-  const shared = ticket("a", 4);
-  turns.add(shared);
-  turns.join(shared, "b");
-  turns.join(shared, "b");
-  turns.join(shared, "a");
+  const sharedTicket = ticket("a", 4);
+  turns.add(sharedTicket);
+  turns.join(sharedTicket, "b");
+  turns.join(sharedTicket, "b");
+  turns.join(sharedTicket, "a");
   turns.join(ticket("a", 5), "c");
   turns.add(ticket("b", 0));
   expect([turns.size, turns.sizeOf("a"), turns.sizeOf("b"), turns.sizeOf("c")]).toEqual([6, 5, 2, 0]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readAnswer, readResponses, writeCall, writeCalls } from "./json-rpc.ts";
+import { readResponse, readResponses, writeCall, writeCalls } from "./json-rpc.ts";
 
 const error = { code: -32_601, message: "no such method" };
 
@@ -32,17 +32,17 @@ describe("a single response", () => {
     ["an error without an id", { error }, { ok: false, error }],
     ["an error with data", { id: 1, error: { ...error, data: "0x" } }, { ok: false, error: { ...error, data: "0x" } }],
   ])("may be %s", (_, message, answer) => {
-    expect(readAnswer(JSON.stringify(message))).toEqual({ kind: "answer", answer });
+    expect(readResponse(JSON.stringify(message))).toEqual({ kind: "answer", answer });
   });
 
   it.each(["", "<html>"])("cannot be %j, which is not JSON", (text) => {
-    expect(readAnswer(text)).toEqual({ kind: "not-json" });
+    expect(readResponse(text)).toEqual({ kind: "not-json" });
   });
 
   it.each(["null", "7", "[]", "{}", '{"id":1}', '{"error":"Unauthorized"}', '{"error":{"message":"x"}}'])(
     "cannot be %j, which has neither result nor error",
     (text) => {
-      expect(readAnswer(text)).toEqual({ kind: "not-json-rpc" });
+      expect(readResponse(text)).toEqual({ kind: "not-json-rpc" });
     },
   );
 
@@ -53,7 +53,7 @@ describe("a single response", () => {
     ["a result without an id", { result: "0x1" }, "none"],
     ["an error with a different id", { id: 2, error }, "2"],
   ])("cannot be %s", (_, message, found) => {
-    expect(readAnswer(JSON.stringify(message))).toEqual({
+    expect(readResponse(JSON.stringify(message))).toEqual({
       kind: "another-id",
       words: `the response to another request (expected the id 1, found ${found})`,
     });
@@ -67,7 +67,7 @@ describe("the responses to a batch", () => {
       { id: 0, error },
     ]);
     const read = readResponses(text);
-    expect(read?.ok === true && [...read.byPlace]).toEqual([
+    expect(read?.ok === true && [...read.byIndex]).toEqual([
       [2, { ok: true, result: "c" }],
       [0, { ok: false, error }],
     ]);

@@ -26,7 +26,7 @@ export function writeCalls(calls: readonly JsonRpcCall[]): string {
 const failure = z.object({ code: z.number(), message: z.string(), data: z.unknown().optional() });
 // Some endpoints send both members, one of them null, as in JSON-RPC 1.0.
 const response = z.object({ id: z.unknown().optional(), result: z.unknown().optional(), error: failure.nullish() });
-const placed = z.array(response.extend({ id: z.number() }));
+const batchSchema = z.array(response.extend({ id: z.number() }));
 
 /**
  * Result of parsing the text received for a call: the response, or why the text isn't one; `words` describes the expected and received ids.
@@ -41,14 +41,14 @@ export type ReadResponse = Readonly<
  * Parses the response to a call that `writeCall` wrote without an id. A response with a different id belongs to a different request (section 5); an
  * error may lack an id if the endpoint could not read the request's id.
  */
-export function readAnswer(text: string): ReadResponse {
+export function readResponse(text: string): ReadResponse {
   const json = parseJson(text);
   if (json === undefined) return { kind: "not-json" };
   const read = response.safeParse(json);
   if (!read.success || (read.data.result === undefined && read.data.error === undefined))
     return { kind: "not-json-rpc" };
   const { id } = read.data;
-  const answer = toAnswer(read.data);
+  const answer = toResponse(read.data);
   const isOwn = id === loneId || (!answer.ok && (id === undefined || id === null));
   if (isOwn) return { kind: "answer", answer };
   const found = id === undefined ? "none" : truncateText(JSON.stringify(id), 60);
@@ -57,7 +57,7 @@ export function readAnswer(text: string): ReadResponse {
 
 /** The responses to a request by call index, or the single error that rejects all of it. */
 export type JsonRpcResponses = Readonly<
-  { ok: true; byPlace: ReadonlyMap<number, JsonRpcResponse> } | { ok: false; error: JsonRpcFailure }
+  { ok: true; byIndex: ReadonlyMap<number, JsonRpcResponse> } | { ok: false; error: JsonRpcFailure }
 >;
 
 /**
@@ -66,13 +66,14 @@ export type JsonRpcResponses = Readonly<
  */
 export function readResponses(text: string): JsonRpcResponses | undefined {
   const json = parseJson(text);
-  const answers = placed.safeParse(Array.isArray(json) ? json : [json]);
-  if (answers.success) return { ok: true, byPlace: new Map(answers.data.map((each) => [each.id, toAnswer(each)])) };
+  const responses = batchSchema.safeParse(Array.isArray(json) ? json : [json]);
+  if (responses.success)
+    return { ok: true, byIndex: new Map(responses.data.map((each) => [each.id, toResponse(each)])) };
   const rejection = z.object({ error: failure }).safeParse(json);
   return rejection.success ? { ok: false, error: rejection.data.error } : undefined;
 }
 
-function toAnswer({ result, error }: Pick<z.infer<typeof response>, "result" | "error">): JsonRpcResponse {
+function toResponse({ result, error }: Pick<z.infer<typeof response>, "result" | "error">): JsonRpcResponse {
   return error === undefined || error === null ? { ok: true, result } : { ok: false, error };
 }
 

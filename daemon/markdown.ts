@@ -34,7 +34,7 @@ export function replaceMarkedSection(
   text: string,
   { page, mark, marked }: Readonly<{ page: string; mark: string; marked: string }>,
 ): string {
-  const between = new RegExp(`(?<=<!-- ${mark}:[^\\n]*-->\\n\\n)[\\s\\S]*?(?=\\n\\n<!-- /${mark} -->)`);
-  if (!between.test(text)) throw new Error(`${page} has no comments <!-- ${mark}: … --> and <!-- /${mark} -->`);
-  return text.replace(between, () => marked);
+  const sectionPattern = new RegExp(`(?<=<!-- ${mark}:[^\\n]*-->\\n\\n)[\\s\\S]*?(?=\\n\\n<!-- /${mark} -->)`);
+  if (!sectionPattern.test(text)) throw new Error(`${page} has no comments <!-- ${mark}: … --> and <!-- /${mark} -->`);
+  return text.replace(sectionPattern, () => marked);
 }

@@ -30,9 +30,9 @@ test("caches a name without the text it was sliced from", () => {
     Buffer.from(`${filler}2001:db8::${1_000 + at}`)
       .toString("latin1")
       .slice(textBytes);
-  const before = measureHeap();
+  const heapBefore = measureHeap();
   for (let at = 0; at < texts; at += 1) of(cut(at));
-  expect(measureHeap() - before).toBeLessThan((texts * textBytes) / 4);
+  expect(measureHeap() - heapBefore).toBeLessThan((texts * textBytes) / 4);
   expect(of(cut(7))).toBe(of("2001:db8::1007"));
 });
 

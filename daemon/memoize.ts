@@ -13,8 +13,8 @@ export function memoize<Value extends object | boolean>(
 ): (name: string) => Value {
   const known = new Map<string, Value>();
   return (name) => {
-    const before = known.get(name);
-    if (before !== undefined) return before;
+    const cached = known.get(name);
+    if (cached !== undefined) return cached;
     if (name.length > nameLength) return make(name);
     const own = copy(name);
     const made = make(own);
@@ -34,8 +34,8 @@ export function retainNewest<K, V>(map: Map<K, V>, key: K, value: V, entriesMax:
   map.delete(key);
   map.set(key, value);
   if (map.size <= entriesMax) return;
-  for (const oldest of map.keys()) {
-    map.delete(oldest);
+  for (const oldestKey of map.keys()) {
+    map.delete(oldestKey);
     return;
   }
 }
@@ -78,12 +78,12 @@ export class LatestEntries<Value> {
   }
 
   #add(key: string): void {
-    const oldest = this.#keys.length < this.#entriesMax ? undefined : this.#keys[this.#oldest];
-    if (oldest === undefined) {
+    const oldestKey = this.#keys.length < this.#entriesMax ? undefined : this.#keys[this.#oldest];
+    if (oldestKey === undefined) {
       this.#keys.push(key);
       return;
     }
-    this.#values.delete(oldest);
+    this.#values.delete(oldestKey);
     this.#keys[this.#oldest] = key;
     this.#oldest = (this.#oldest + 1) % this.#entriesMax;
   }

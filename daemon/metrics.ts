@@ -5,7 +5,11 @@ import { version } from "./version.ts";
 const loopTickMs = 100;
 
 /** The library's gauges with counter names; each is the sum of the metric of the same name without `_total`. */
-const misnamed = ["nodejs_active_handles_total", "nodejs_active_requests_total", "nodejs_active_resources_total"];
+const misnamedMetrics = [
+  "nodejs_active_handles_total",
+  "nodejs_active_requests_total",
+  "nodejs_active_resources_total",
+];
 
 /**
  * Creates a service's metrics registry, with the process's own metrics, `gatehouse_build_info` and `gatehouse_time_seconds`. Metric names
@@ -14,7 +18,7 @@ const misnamed = ["nodejs_active_handles_total", "nodejs_active_requests_total",
 export function createMetrics(service: string): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: loopTickMs });
-  for (const name of misnamed) registry.removeSingleMetric(name);
+  for (const name of misnamedMetrics) registry.removeSingleMetric(name);
   new Gauge({
     name: "gatehouse_build_info",
     help: "Always 1; the labels are the service, its version and the Node.js version.",

@@ -58,8 +58,8 @@ export function announceProcess(
 /** Lists the services running on this machine whose announcements this user can read. */
 export function listRunningServices(env: Variables): readonly RunningService[] {
   const found = listRuntimeDirectories(env).flatMap(listEntries);
-  const running = found.filter(({ service }) => isProcessAlive(service.pid));
-  return [...new Map(running.map(({ service }) => [service.url, service])).values()];
+  const runningServices = found.filter(({ service }) => isProcessAlive(service.pid));
+  return [...new Map(runningServices.map(({ service }) => [service.url, service])).values()];
 }
 
 /** A service's announcement and its file. */
@@ -67,9 +67,9 @@ export type AnnouncedService = Readonly<{ path: string; service: RunningService 
 
 /** Lists the services that exited without removing their announcements, except those that run again at the same URL. */
 export function listKilledServices(env: Variables): readonly AnnouncedService[] {
-  const running = new Set(listRunningServices(env).map(({ url }) => url));
+  const runningUrls = new Set(listRunningServices(env).map(({ url }) => url));
   const found = listRuntimeDirectories(env).flatMap(listEntries);
-  return found.filter(({ service }) => !isProcessAlive(service.pid) && !running.has(service.url));
+  return found.filter(({ service }) => !isProcessAlive(service.pid) && !runningUrls.has(service.url));
 }
 
 function listRuntimeDirectories(env: Variables): readonly string[] {
@@ -92,11 +92,11 @@ const leftoversMax = 32;
  */
 function removeLeftovers(directory: string, own: RunningService): void {
   const left = listEntries(directory).filter(({ service }) => !isProcessAlive(service.pid));
-  const { own: replaced = [], others = [] } = Object.groupBy(left, ({ service }) =>
+  const { own: replacedServices = [], others = [] } = Object.groupBy(left, ({ service }) =>
     isSameService(service, own) ? "own" : "others",
   );
   const surplus = others.toSorted((a, b) => readChangedMs(b.path) - readChangedMs(a.path)).slice(leftoversMax);
-  for (const { path } of [...replaced, ...surplus]) rmSync(path, { force: true });
+  for (const { path } of [...replacedServices, ...surplus]) rmSync(path, { force: true });
 }
 
 function isSameService(one: RunningService, other: RunningService): boolean {

@@ -92,11 +92,11 @@ export async function runService<Schema extends z.ZodObject>(
     changeLevelOnSignal(log);
     const resources = new AsyncDisposableStack();
     const metrics = createMetrics(name);
-    const unfinished = new Set<UnfinishedWork>();
+    const unfinishedWork = new Set<UnfinishedWork>();
     const finishes = (work: UnfinishedWork) => {
-      unfinished.add(work);
+      unfinishedWork.add(work);
       // The owner of the work reports its failure.
-      void work.done.catch(() => undefined).finally(() => unfinished.delete(work));
+      void work.done.catch(() => undefined).finally(() => unfinishedWork.delete(work));
     };
     const stateHome = findUserStateDirectory(process.env);
     const files = createActiveFiles(metrics);
@@ -127,7 +127,7 @@ export async function runService<Schema extends z.ZodObject>(
     const startError = await serve(service, settings, context);
     // The signal stops everything that started before the failure.
     if (startError !== undefined) left.abort("startup failed");
-    const stopped = stop(name, { graceMs: shutdown.graceMs, unfinished, resources, log });
+    const stopped = stop(name, { graceMs: shutdown.graceMs, unfinished: unfinishedWork, resources, log });
     await stopped.catch((error: unknown) => {
       if (startError === undefined) throw error;
       log.error({ event: "stop-unclean", err: error }, "not stopped cleanly");
@@ -167,9 +167,9 @@ async function endAfter(
 
 /** Sets the log level to `debug` on a SIGUSR2 and back on the next one, to debug a running service without a restart. */
 function changeLevelOnSignal(log: Logger): void {
-  const usual = log.level;
+  const configuredLevel = log.level;
   process.on("SIGUSR2", () => {
-    log.level = log.level === usual ? "debug" : usual;
+    log.level = log.level === configuredLevel ? "debug" : configuredLevel;
     log.warn({ event: "log-level-changed", changedTo: log.level }, "log level changed; SIGUSR2 changes it back");
   });
 }
@@ -179,7 +179,7 @@ async function stop(
   name: string,
   {
     graceMs,
-    unfinished,
+    unfinished: unfinishedWork,
     resources,
     log,
   }: Readonly<{
@@ -189,8 +189,8 @@ async function stop(
     log: Logger;
   }>,
 ): Promise<void> {
-  const closed = resources.disposeAsync();
-  for (const { what, done, withinMs } of unfinished) {
+  const resourcesClosed = resources.disposeAsync();
+  for (const { what, done, withinMs } of unfinishedWork) {
     log.info(
       { event: "service-stop-waits", what, withinMs },
       "shutdown is waiting for this to finish; a second signal exits at once",
@@ -200,7 +200,7 @@ async function stop(
       log.error({ event: "stop-cut-off", err: error }, "cut off"),
     );
   }
-  await within(`stopping ${name}`, graceMs, closed);
+  await within(`stopping ${name}`, graceMs, resourcesClosed);
 }
 
 async function serve<Schema extends z.ZodObject>(
@@ -219,15 +219,15 @@ async function serve<Schema extends z.ZodObject>(
     log.info({ event: "service-ready", urls }, "ready");
     process.send?.({ type: "ready", urls });
   };
-  const started = start();
+  const startResult = start();
   try {
-    await Promise.race([started, stopped]);
+    await Promise.race([startResult, stopped]);
     await stopped;
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
   }
   // An interrupted startup may still fail, because its resources are being closed.
-  started.catch((error: unknown) => log.debug({ err: error }, "startup was interrupted"));
+  startResult.catch((error: unknown) => log.debug({ err: error }, "startup was interrupted"));
   log.info({ event: "service-stopping", cause: String(signal.reason) }, "stopping");
   return undefined;
 }

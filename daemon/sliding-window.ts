@@ -5,9 +5,9 @@ export type SlidingWindow = Readonly<{ times: () => readonly number[]; add: () =
 export function createSlidingWindow(
   withinMs: number,
   monotonicMs: () => number,
-  before: readonly number[] = [],
+  initialTimes: readonly number[] = [],
 ): SlidingWindow {
-  let timesMs = before;
+  let timesMs = initialTimes;
   const list = () => {
     const fromMs = monotonicMs() - withinMs;
     timesMs = timesMs.filter((atMs) => atMs > fromMs);

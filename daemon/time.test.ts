@@ -31,14 +31,14 @@ describe.each([
   });
 
   it("stops at once if the signal aborts, or has already aborted; no timer remains to keep the process alive", async () => {
-    const before = holdingTimers();
+    const timersBefore = holdingTimers();
     const stop = new AbortController();
-    const waiting = wait(hourMs, stop.signal);
-    expect(holdingTimers()).toBe(before + holds);
+    const pendingWait = wait(hourMs, stop.signal);
+    expect(holdingTimers()).toBe(timersBefore + holds);
     stop.abort();
-    await waiting;
+    await pendingWait;
     await wait(hourMs, stop.signal);
-    expect(holdingTimers()).toBe(before);
+    expect(holdingTimers()).toBe(timersBefore);
   });
 
   it("leaves no listener on the signal, however often it waits", async () => {
@@ -97,11 +97,11 @@ describe("repeat", () => {
   });
 
   it("waits until woken without an interval, and leaves no timer", async () => {
-    const before = holdingTimers();
+    const timersBefore = holdingTimers();
     let runs = 0;
     await using task = repeat(async () => void (runs += 1), { intervalMs: Infinity, failed: rethrow });
     await sleep(0);
-    expect([runs, holdingTimers()]).toEqual([1, before]);
+    expect([runs, holdingTimers()]).toEqual([1, timersBefore]);
     task.wake();
     await sleep(0);
     expect(runs).toBe(2);
@@ -111,7 +111,7 @@ describe("repeat", () => {
 describe("poll", () => {
   const errors: unknown[] = [];
   const failures: unknown[] = [];
-  const failed = (error: unknown) => void failures.push(error);
+  const onFailure = (error: unknown) => void failures.push(error);
   const log = { error: (fields: unknown) => void errors.push(fields) };
 
   it("never overlaps itself: the pause starts after the run", async () => {
@@ -126,7 +126,8 @@ describe("poll", () => {
       await new Promise(setImmediate);
       events.push("end");
     };
-    await poll({ name: "look", failed, intervalMs: 70, signal: stop.signal }, task, { log, pause: noted }).ended;
+    await poll({ name: "look", failed: onFailure, intervalMs: 70, signal: stop.signal }, task, { log, pause: noted })
+      .ended;
     expect(events).toEqual(["start", "end", "pause 70", "start", "end", "pause 70"]);
   });
 
@@ -139,7 +140,7 @@ describe("poll", () => {
       if (runs === 1) throw failure;
       stop.abort();
     };
-    await poll({ name: "look", failed, intervalMs: hourMs, signal: stop.signal }, task, {
+    await poll({ name: "look", failed: onFailure, intervalMs: hourMs, signal: stop.signal }, task, {
       log,
       pause: async () => undefined,
     }).ended;
@@ -152,10 +153,10 @@ describe("poll", () => {
 
   it("stops if the signal aborts during a pause, or after the current run if it aborts during one", async () => {
     const stop = new AbortController();
-    const options = { name: "look", failed, intervalMs: hourMs, signal: stop.signal };
-    const { ended: pausing } = poll(options, async () => undefined, { log });
+    const options = { name: "look", failed: onFailure, intervalMs: hourMs, signal: stop.signal };
+    const { ended: pausedPoll } = poll(options, async () => undefined, { log });
     let isDone = false;
-    const { ended: running } = poll(
+    const { ended: runningPoll } = poll(
       options,
       async (signal) => {
         await once(signal, "abort");
@@ -166,10 +167,10 @@ describe("poll", () => {
       { log },
     );
     await new Promise(setImmediate);
-    const logged = errors.length;
+    const loggedCount = errors.length;
     stop.abort();
-    await Promise.all([pausing, running]);
-    expect({ isDone, logged: errors.length }).toEqual({ isDone: true, logged });
+    await Promise.all([pausedPoll, runningPoll]);
+    expect({ isDone, logged: errors.length }).toEqual({ isDone: true, logged: loggedCount });
   });
 });
 
@@ -177,32 +178,32 @@ const isBig = (found: number) => found >= 3;
 
 describe("waitUntil", () => {
   it("checks at once, and repeats until the condition is met", async () => {
-    let looks = 0;
-    expect(await waitUntil(() => (looks += 1), isBig, { everyMs: 1, withinMs: hourMs })).toBe(3);
+    let checkCount = 0;
+    expect(await waitUntil(() => (checkCount += 1), isBig, { everyMs: 1, withinMs: hourMs })).toBe(3);
     expect(await waitUntil(async () => 7, isBig, { everyMs: hourMs, withinMs: hourMs })).toBe(7);
   });
 
   it("returns the last check at the timeout, by the given clock", async () => {
     let nowMs = 0;
     const clock = { monotonicMs: () => nowMs };
-    const looks: number[] = [];
+    const checkCount: number[] = [];
     const look = () => {
-      looks.push(nowMs);
+      checkCount.push(nowMs);
       nowMs += 40;
       return 1;
     };
     expect(await waitUntil(look, isBig, { everyMs: 1, withinMs: 100 }, clock)).toBe(1);
-    expect(looks).toEqual([0, 40, 80]);
+    expect(checkCount).toEqual([0, 40, 80]);
   });
 
   it("stops during a pause if the signal aborts, without a further check", async () => {
     const stop = new AbortController();
-    let looks = 0;
-    const waiting = waitUntil(() => (looks += 1), isBig, { everyMs: hourMs, signal: stop.signal });
+    let checkCount = 0;
+    const pendingWait = waitUntil(() => (checkCount += 1), isBig, { everyMs: hourMs, signal: stop.signal });
     await new Promise(setImmediate);
     stop.abort();
-    expect(await waiting).toBe(1);
-    expect(looks).toBe(1);
+    expect(await pendingWait).toBe(1);
+    expect(checkCount).toBe(1);
   });
 
   it("throws what a check throws", async () => {
@@ -214,10 +215,10 @@ describe("waitUntil", () => {
 
 describe("within", () => {
   it("returns the result of the work, and leaves no timer", async () => {
-    const before = holdingTimers();
+    const timersBefore = holdingTimers();
     expect(await within("a response", hourMs, Promise.resolve(7))).toBe(7);
     await expect(within("a response", hourMs, Promise.reject(new Error("rejected")))).rejects.toThrow("rejected");
-    expect(holdingTimers()).toBe(before);
+    expect(holdingTimers()).toBe(timersBefore);
   });
 
   it("reports the work that timed out", async () => {

@@ -53,25 +53,25 @@ export function repeat(
   { intervalMs, failed, waitsFirst = false, signal: stopSignal }: RepetitionOptions,
   { pause: waitFor = pause }: Readonly<{ pause?: Pause | undefined }> = {},
 ): Repetition {
-  const stopping = new AbortController();
-  const { signal } = stopping;
+  const stopController = new AbortController();
+  const { signal } = stopController;
   let isAwake = false;
-  let waiting: AbortController | undefined;
+  let waitController: AbortController | undefined;
   const waitForNext = async (): Promise<void> => {
     const ms = typeof intervalMs === "number" ? intervalMs : intervalMs();
     if (!isAwake) {
-      waiting = new AbortController();
-      await (ms === Infinity ? once(waiting.signal, "abort") : waitFor(ms, waiting.signal));
-      waiting = undefined;
+      waitController = new AbortController();
+      await (ms === Infinity ? once(waitController.signal, "abort") : waitFor(ms, waitController.signal));
+      waitController = undefined;
     }
     isAwake = false;
   };
   const wake = () => {
     isAwake = true;
-    waiting?.abort();
+    waitController?.abort();
   };
   const stop = () => {
-    stopping.abort(stopSignal?.reason);
+    stopController.abort(stopSignal?.reason);
     wake();
   };
   const run = async (): Promise<void> => {

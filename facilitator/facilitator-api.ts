@@ -67,7 +67,7 @@ const operations: readonly ApiOperation[] = [
       { name: termsCheckHeader, description: "Marks a seller's check of its terms, which is not counted as a payment" },
     ],
     body: paymentRequest,
-    answers: { 200: { description: "The verdict", body: verdict }, ...rejections },
+    responses: { 200: { description: "The verdict", body: verdict }, ...rejections },
   },
   {
     method: "post",
@@ -80,13 +80,13 @@ const operations: readonly ApiOperation[] = [
       { name: "Idempotency-Key", description: "Identifies one sale: the same key always gets the same outcome" },
     ],
     body: paymentRequest,
-    answers: { 200: { description: "The outcome", body: settlement }, ...rejections },
+    responses: { 200: { description: "The outcome", body: settlement }, ...rejections },
   },
   {
     method: "get",
     path: "/supported",
     summary: "Supported payment kinds",
-    answers: {
+    responses: {
       200: {
         description: "Schemes, networks and signers",
         body: z.object({
@@ -113,7 +113,7 @@ const operations: readonly ApiOperation[] = [
     method: "get",
     path: "/health",
     summary: "Liveness",
-    answers: { 200: { description: "The facilitator responds", body: z.object({ status: z.literal("ok") }) } },
+    responses: { 200: { description: "The facilitator responds", body: z.object({ status: z.literal("ok") }) } },
   },
 ];
 

@@ -3,7 +3,7 @@ import { Counter, type Registry } from "prom-client";
 import { FairSlots } from "#daemon/fair-shares.ts";
 import { createBoundedLog, type BoundedLog } from "#daemon/log/bounded-log.ts";
 import type { App, AppVariables } from "#daemon/http/app.ts";
-import type { JsonAnswer, JsonPost, JsonPostHandlers } from "#daemon/http/json-posts.ts";
+import type { JsonResponse, JsonPost, JsonPostHandlers } from "#daemon/http/json-posts.ts";
 import { formatTraceInfo } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { StoreError } from "#daemon/sql/store.ts";
@@ -55,7 +55,7 @@ async function handleRequest(
   post: JsonPost,
   operation: Operation,
   { facilitator, apiKeys, lines }: RouteDependencies & Readonly<{ lines: BoundedLog }>,
-): Promise<JsonAnswer> {
+): Promise<JsonResponse> {
   const knownSeller = identifySeller(apiKeys, post.header);
   if (!knownSeller.ok) return rejectKey(knownSeller.key);
   const contentType = post.header("content-type") ?? "";

@@ -1,5 +1,5 @@
 import { truncateText } from "#daemon/secrets/mask.ts";
-import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc-client.ts";
+import { createJsonRpcClient, NoJsonRpcResponseError } from "#daemon/http/json-rpc-client.ts";
 import {
   hasRejectedCertificate,
   requestFailureCode,
@@ -44,10 +44,10 @@ export function createRpcClient(
   { send }: Readonly<{ send: SendRequest }>,
 ): RpcClient {
   const where = new URL(url).origin;
-  const call = createJsonRpcClient({ url, timeoutMs, answerBytesMax: responseLimitBytes }, { send });
+  const call = createJsonRpcClient({ url, timeoutMs, responseBytesMax: responseLimitBytes }, { send });
   return async (method, params, signal) => {
     const answer = await call(method, params, signal).catch((error: unknown) => {
-      throw error instanceof NoJsonRpcAnswerError ? buildFailure(error, method, { where, timeoutMs }) : error;
+      throw error instanceof NoJsonRpcResponseError ? buildFailure(error, method, { where, timeoutMs }) : error;
     });
     if (answer.ok) return answer.result;
     throw new RpcFailure(
@@ -58,7 +58,7 @@ export function createRpcClient(
 }
 
 function buildFailure(
-  { why, cause }: NoJsonRpcAnswerError,
+  { why, cause }: NoJsonRpcResponseError,
   method: string,
   { where, timeoutMs }: Readonly<{ where: string; timeoutMs: number }>,
 ): RpcFailure {

@@ -3,7 +3,7 @@ import { WebSocket } from "ws";
 import { UnresolvedNameError, watchLookup } from "#daemon/http/name-lookup.ts";
 import { hasRejectedCertificate, wasClosedEarly } from "#daemon/http/send-request.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import { readAnswer, writeCall } from "#daemon/json-rpc.ts";
+import { readResponse, writeCall } from "#daemon/json-rpc.ts";
 import { createTimeoutSignal } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import { pollCheck } from "#status/failed-check.ts";
@@ -109,7 +109,7 @@ function describeFailedHandshake(error: NodeJS.ErrnoException): Failure {
 }
 
 function judge(text: string): Failure | undefined {
-  const read = readAnswer(text);
+  const read = readResponse(text);
   if (read.kind === "answer" && read.answer.ok && isQuantity(read.answer.result)) return undefined;
   const found = read.kind === "another-id" ? read.words : JSON.stringify(truncateText(text, 60));
   return { reason: "NotJsonRpc", words: `answered eth_blockNumber with ${found}` };

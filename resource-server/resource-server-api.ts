@@ -17,7 +17,7 @@ export function describeResourceServerApi(
       path: "/health",
       summary: "Liveness of the listener for buyers",
       server,
-      answers: { 200: { description: "The listener responds", body: z.object({ status: z.literal("ok") }) } },
+      responses: { 200: { description: "The listener responds", body: z.object({ status: z.literal("ok") }) } },
     },
     ...(sellsTokens ? [{ ...jwks, server }] : []),
   ];
@@ -33,7 +33,7 @@ const jwks: ApiOperation = {
   method: "get",
   path: "/.well-known/jwks.json",
   summary: "Public keys that verify purchased access tokens",
-  answers: {
+  responses: {
     200: { description: "A JSON Web Key Set", body: z.object({ keys: z.array(z.looseObject({ kty: z.string() })) }) },
   },
 };

@@ -17,7 +17,7 @@ const startupz: ApiOperation = {
   method: "get",
   path: "/startupz",
   summary: "Whether node.conf is valid, so that the node may start",
-  answers: {
+  responses: {
     200: {
       description: "Valid",
       body: z.object({ status: z.literal("ok"), checks: z.object({ configured: checkBodySchema }) }),
@@ -41,7 +41,7 @@ const page: readonly ApiOperation[] = [
         description: "Such as node-down.md, the last segment of an incident's `runbook`; README.md lists all runbooks",
       },
     ],
-    answers: {
+    responses: {
       200: { description: "Markdown", text: "text/plain" },
       404: { description: "No runbook has that name", body: errorBody },
     },
@@ -56,10 +56,10 @@ const rejections: Readonly<Record<number, ApiResponse>> = {
 
 function describeControlOperation(
   bodySchema: z.ZodType,
-  operation: Omit<ApiOperation, "answers" | "security">,
+  operation: Omit<ApiOperation, "responses" | "security">,
 ): ApiOperation {
   const responses = { 200: { description: "The result", body: bodySchema }, ...rejections };
-  return { ...operation, security: ["bearer"], answers: responses };
+  return { ...operation, security: ["bearer"], responses };
 }
 
 const control: readonly ApiOperation[] = [

@@ -5,7 +5,7 @@ import { defaultPorts } from "#daemon/default-ports.ts";
 
 const timeoutMs = 5_000;
 /** Max size of a response; a sidecar's response, with all its charts, is about 200 KB. */
-const answerBytesMax = 8 * 1_024 * 1_024;
+const responseBytesMax = 8 * 1_024 * 1_024;
 
 /** A status listener's response, raw and parsed; or the reason why there is none, and what to do about it. */
 export type StatusResponse<Status> = Readonly<
@@ -22,7 +22,7 @@ export async function requestStatus<Status>(
   const { url: shownUrl } = parseHttpEndpoint(href);
   const advice = `specify the status listener of the sidecar or gateway with ${option} (setting listen.port, default ${defaultPorts.sidecar.status}).`;
   const fail = (what: string) => ({ ok: false, message: `${shownUrl} ${what}; ${advice}` }) as const;
-  const got = await getJson(href, { timeoutMs, answerBytesMax });
+  const got = await getJson(href, { timeoutMs, responseBytesMax });
   if (!got.ok) return fail(`can't be queried (${got.why})`);
   if (got.status !== 200) return fail(`returned HTTP ${got.status}`);
   if (got.body === undefined) return fail("can't be queried (its response is not JSON)");

@@ -36,7 +36,7 @@ export const pageOperation: ApiOperation = {
   method: "get",
   path: "/",
   summary: "The status page",
-  answers: { 200: { description: "HTML; its assets are under /page/", text: "text/html" } },
+  responses: { 200: { description: "HTML; its assets are under /page/", text: "text/html" } },
 };
 
 /** The page for a service without a node, and its data source. */
@@ -45,7 +45,7 @@ export const servicePageApi: readonly ApiOperation[] = [
     method: "get",
     path: "/status",
     summary: "The service's state, and the payments of the last hour",
-    answers: {
+    responses: {
       200: {
         description: "The state shown on its page",
         body: z.object({
@@ -83,6 +83,6 @@ export function describeStatusOperation(more: z.ZodRawShape = {}): ApiOperation 
     method: "get",
     path: "/status",
     summary: "The node's state: verdict, conditions, events",
-    answers: { 200: { description: "The complete state", body } },
+    responses: { 200: { description: "The complete state", body } },
   };
 }

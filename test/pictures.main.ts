@@ -55,7 +55,7 @@ async function sendCalls(): Promise<void> {
     const address = `0x${sent.toString(16).padStart(40, "0")}`;
     const body = JSON.stringify({ jsonrpc: "2.0", id: sent, method: "eth_getBalance", params: [address, "latest"] });
     const headers = { "content-type": "application/json" };
-    await fetch("http://127.0.0.1:8545", { method: "POST", headers, body }).then((answer) => answer.arrayBuffer());
+    await fetch("http://127.0.0.1:8545", { method: "POST", headers, body }).then((response) => response.arrayBuffer());
     if (!isSpoilt && performance.now() > endMs - trafficMs / 2) {
       isSpoilt = true;
       const text = await readFile(config, "utf8");

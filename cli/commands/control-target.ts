@@ -31,8 +31,8 @@ export function findControlTarget(command: string, typed: ControlOptions, { mask
   }
   const settings = readSidecarSettings(file, { mask });
   if (settings === undefined) return undefined;
-  const places = locateSidecar(settings);
-  if (places !== undefined) return { kind: "socket", stateDirectories: places, typed } as const;
+  const locations = locateSidecar(settings);
+  if (locations !== undefined) return { kind: "socket", stateDirectories: locations, typed } as const;
   const found = listRunningServices(process.env).flatMap(({ stateDirectory: place }) => place ?? []);
   if (found.length === 1) return { kind: "socket", stateDirectories: found, typed } as const;
   const commands = found.map((place) => {

@@ -53,14 +53,17 @@ type Given = Readonly<{
   logs: readonly string[];
 }>;
 
-const looked = ["sidecar", "gateway", "facilitator", "resource-server"];
+const defaultServices = ["sidecar", "gateway", "facilitator", "resource-server"];
 
 /** Describes conflicting options; undefined if there are none. */
 function findMisuse({ outputs, urls, settings, bundle, logs }: Given): string | undefined {
   if (outputs !== undefined) return "--outputs requires --drift.";
   if (logs.length > 0 && bundle === undefined) return "--log requires --bundle.";
-  const unknownName = [...Object.keys(urls), ...Object.keys(settings)].find((service) => !looked.includes(service));
-  if (unknownName !== undefined) return `unknown service ${unknownName}; the services are ${looked.join(", ")}.`;
+  const unknownName = [...Object.keys(urls), ...Object.keys(settings)].find(
+    (service) => !defaultServices.includes(service),
+  );
+  if (unknownName !== undefined)
+    return `unknown service ${unknownName}; the services are ${defaultServices.join(", ")}.`;
   return undefined;
 }
 

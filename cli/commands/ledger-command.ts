@@ -41,10 +41,12 @@ function createExportCommand(mask: Mask) {
         const { openClaimLookup } = await import("#resource-server/claims/open-claim-ledger.ts");
         const states = claims ? resources.use(await openClaimLookup(claims)) : undefined;
         const range = { fromMs: from, toMs: to, seller };
-        const unreconciled = await exportLedger(range, { ...books, write, findClaim: states?.find });
-        if (unreconciled === 0) return 0;
+        const unreconciledCount = await exportLedger(range, { ...books, write, findClaim: states?.find });
+        if (unreconciledCount === 0) return 0;
         const where = 'columns chain and refund_chain have "differs" or "not found"';
-        process.stderr.write(`ledger export: ${unreconciled} settlements do not reconcile with the chain; ${where}.\n`);
+        process.stderr.write(
+          `ledger export: ${unreconciledCount} settlements do not reconcile with the chain; ${where}.\n`,
+        );
         return 1;
       });
     });

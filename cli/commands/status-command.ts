@@ -63,6 +63,8 @@ export function createStatusCommand({ mask }: Readonly<{ mask: Mask }>) {
 /** Finds the status listener of the only sidecar or gateway that this user can see running on this machine. */
 async function findStatusUrl(): Promise<string> {
   const { listRunningServices } = await import("#daemon/running-services.ts");
-  const [only, ...others] = listRunningServices(process.env).filter(({ service }) => statusServices.has(service));
-  return only === undefined || others.length > 0 ? defaultStatusUrl : only.url;
+  const [only, ...otherServices] = listRunningServices(process.env).filter(({ service }) =>
+    statusServices.has(service),
+  );
+  return only === undefined || otherServices.length > 0 ? defaultStatusUrl : only.url;
 }

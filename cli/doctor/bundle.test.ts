@@ -30,12 +30,12 @@ test("writes a bundle with mode 0600 and without planted secrets, and overwrites
   expect(end).toContain('"message":"sent"');
   expect(end.length).toBeLessThan(2_200_000);
   const names = ["README.txt", "findings.json", "versions.json", "log/facilitator.log"];
-  const answers = ["settings.json", "configuration.json", "readyz.json", "metrics.txt"].map(
+  const responses = ["settings.json", "configuration.json", "readyz.json", "metrics.txt"].map(
     (name) => `facilitator/${name}`,
   );
-  const all = (await Promise.all([...names, ...answers].map(read))).join("\n");
+  const all = (await Promise.all([...names, ...responses].map(read))).join("\n");
   for (const secret of [key.slice(2), "planted-token", "planted-pass"]) expect(all).not.toContain(secret);
-  const before = await readFile(bundle);
+  const bundleBefore = await readFile(bundle);
   expect((await runDoctor({ env, bundle })).error).toContain("it already exists; specify another file");
-  expect(await readFile(bundle)).toEqual(before);
+  expect(await readFile(bundle)).toEqual(bundleBefore);
 });

@@ -74,14 +74,17 @@ async function listEntries({ findings, services, logs, clock }: BundleSources): 
   ].slice(0, entriesMax);
 }
 
-function listServiceEntries(name: string, { source, settings, answers }: InspectedService): readonly Entry[] {
+function listServiceEntries(
+  name: string,
+  { source, settings, responses: answers }: InspectedService,
+): readonly Entry[] {
   const folder = name.replaceAll(/[^\w.-]+/g, "-");
   const own = settings?.ok === true ? settings.values : settings?.problems;
-  const answered = Object.entries(answers ?? {}).map(([file, got]): Entry => {
+  const responseEntries = Object.entries(answers ?? {}).map(([file, got]): Entry => {
     if (!got.ok) return [`${folder}/${file}`, `no response: ${got.why}\n`];
     return [`${folder}/${file}`, got.status === 200 ? got.body : `HTTP ${got.status}\n${got.body}`];
   });
-  return [[`${folder}/settings.json`, formatJson({ source, settings: own ?? "not known" })], ...answered];
+  return [[`${folder}/settings.json`, formatJson({ source, settings: own ?? "not known" })], ...responseEntries];
 }
 
 /** Names a log's archive entry after its file, and adds the log's index if another log has the same name. */

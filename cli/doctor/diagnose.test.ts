@@ -56,8 +56,8 @@ test("distinguishes an unknown program, a different service and an address where
   const wrong = await runDoctor({ urls: { facilitator: seller } });
   expect(listFindings(wrong, "service")[0]).toContain("belongs to the resource-server");
   expect(listFindings(wrong, "versions")).toEqual([]);
-  const nobody = await runDoctor({ urls: { facilitator: "http://127.0.0.1:1" } });
-  expect([nobody.status, listFindings(nobody, "service")[0]]).toEqual([
+  const noServices = await runDoctor({ urls: { facilitator: "http://127.0.0.1:1" } });
+  expect([noServices.status, listFindings(noServices, "service")[0]]).toEqual([
     1,
     expect.stringMatching(/^unknown: nothing listens/),
   ]);
@@ -147,23 +147,26 @@ test("finds all services running on this machine, even two of the same kind", as
   const folder = await makeTestDirectory();
   const env = { XDG_RUNTIME_DIR: folder, XDG_STATE_HOME: folder };
   const conditions = [{ type: "RpcResponding", status: "True", reason: "Responding", message: "" }];
-  const [url, second] = [
+  const [url, secondUrl] = [
     await startServiceThat({ service: "gateway", conditions }),
     await startServiceThat({ service: "gateway", conditions }),
   ];
   using _running = announceService({ service: "gateway", pid: process.pid, stopPid: process.pid, url }, env);
-  using _second = announceService({ service: "gateway", pid: process.ppid, stopPid: process.ppid, url: second }, env);
+  using _second = announceService(
+    { service: "gateway", pid: process.ppid, stopPid: process.ppid, url: secondUrl },
+    env,
+  );
   const bundle = join(folder, "bundle.tgz");
   const run = await runDoctor({ env, bundle });
   expect(run.status).toBe(0);
   const found = run.findings.filter(({ check }) => check === "service");
-  const expected = [url, second].map((each) => [`gateway ${new URL(each).host}`, `runs at ${each} and is ready`]);
+  const expected = [url, secondUrl].map((each) => [`gateway ${new URL(each).host}`, `runs at ${each} and is ready`]);
   expect(found.map(({ subject, message }) => [subject, message]).toSorted()).toEqual(expected.toSorted());
-  const skipped =
+  const skippedMessage =
     "skipped: only its start checked them, because only its address is known (found on this machine); to check them, run this with its GATEHOUSE_GATEWAY_… variables, or pass --settings gateway=<file>";
-  expect(listFindings(run, "settings")).toEqual([skipped, skipped]);
+  expect(listFindings(run, "settings")).toEqual([skippedMessage, skippedMessage]);
   await extract({ file: bundle, cwd: folder });
-  for (const each of [url, second]) {
+  for (const each of [url, secondUrl]) {
     expect(existsSync(join(folder, `gateway-${new URL(each).host.replace(":", "-")}/readyz.json`))).toBe(true);
   }
   const { out } = await runDoctor({ env, json: false });

@@ -8,12 +8,12 @@ import { listOperatedServices } from "#infra/stack-services.ts";
 import { inspectService, formatServiceName, type InspectedService } from "./inspect-service.ts";
 import { writeBundle } from "./bundle.ts";
 import { checks } from "./checks/checks.ts";
-import { isNothingFound, nothingFound } from "./checks/service-check.ts";
+import { hasNoServices, noServicesFound } from "./checks/service-check.ts";
 import { findDrift } from "./drift.ts";
 import { formatFindings, toExitStatus, type Check, type Finding } from "./finding.ts";
 import {
   defaultSource,
-  runningHere,
+  runningHereSource,
   checkedServices,
   isCheckedService,
   readKnownSettings,
@@ -57,9 +57,9 @@ export type DiagnoseOptions = Printing &
 export async function diagnose(options: DiagnoseOptions, dependencies: Dependencies): Promise<number> {
   const { mask, clock, error: print } = dependencies;
   const { bundle, json, logs } = options;
-  const { known, killed } = findServices(options, { mask });
+  const { known, killed: killedServices } = findServices(options, { mask });
   const services = await Promise.all(known.map(inspectService));
-  const findings: Finding[] = [...killed];
+  const findings: Finding[] = [...killedServices];
   for (const [name, check] of Object.entries(checks)) findings.push(...(await runCheck(name, check, services)));
   const status = printFindings(findings, { json }, dependencies);
   if (bundle === undefined) return status;
@@ -79,14 +79,14 @@ export async function diagnose(options: DiagnoseOptions, dependencies: Dependenc
 }
 
 async function runCheck(check: string, run: Check, services: readonly InspectedService[]): Promise<readonly Finding[]> {
-  if (check === "service" && services.length > 0 && isNothingFound(services)) {
-    return [{ check, subject: "services", state: "unknown", message: nothingFound }];
+  if (check === "service" && services.length > 0 && hasNoServices(services)) {
+    return [{ check, subject: "services", state: "unknown", message: noServicesFound }];
   }
   const found = services.map(async (service) => {
     const subject = formatServiceName(service, services);
     try {
-      const judged = await Array.fromAsync(run(service, services));
-      return judged.map(([state, message]): Finding => ({ check, subject, state, message }));
+      const judgements = await Array.fromAsync(run(service, services));
+      return judgements.map(([state, message]): Finding => ({ check, subject, state, message }));
     } catch (error) {
       // A failing check is reported as such and does not hide the others.
       return [{ check, subject, state: "unknown", message: `the check failed: ${String(error)}` } as const];
@@ -107,15 +107,15 @@ function findServices(named: NamedServices, { mask }: Readonly<{ mask: Mask }>):
   mask.hide(named.urls);
   const known = checkedServices.flatMap((service) => findNamedService(service, named, { mask }));
   if (known.length > 0) return { known, killed: [] };
-  const killed = listKilledServices(named.env).map(describeKilled);
+  const killedServices = listKilledServices(named.env).map(describeKilled);
   const here = listRunningServices(named.env).flatMap(({ service, url }) =>
-    isCheckedService(service) ? [{ service, url, source: runningHere, settings: undefined }] : [],
+    isCheckedService(service) ? [{ service, url, source: runningHereSource, settings: undefined }] : [],
   );
-  if (here.length > 0 || killed.length > 0) return { known: here, killed };
+  if (here.length > 0 || killedServices.length > 0) return { known: here, killed: killedServices };
   const atDefaults = listOperatedServices().map(({ name: service, port }) => {
     return { service, source: defaultSource, url: `http://127.0.0.1:${port}`, settings: undefined };
   });
-  return { known: atDefaults, killed };
+  return { known: atDefaults, killed: killedServices };
 }
 
 function describeKilled({ path, service: { service, pid, url } }: AnnouncedService): Finding {

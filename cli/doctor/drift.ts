@@ -10,8 +10,8 @@ const driftConditions = new Set(["ConfigReconciled", "NotPaused", "RpcResponding
 /** Finds drift that no provider's refresh detects: settings, files and node.conf other than desired, and broken connections. */
 export async function findDrift(services: StackServices): Promise<readonly Finding[]> {
   const found = Object.entries(services).map(async ([subject, service]) => {
-    const judged = await Array.fromAsync(judgeService(subject, service));
-    return judged.map(([state, message]) => ({ check: "drift", subject, state, message }));
+    const judgements = await Array.fromAsync(judgeService(subject, service));
+    return judgements.map(([state, message]) => ({ check: "drift", subject, state, message }));
   });
   return (await Promise.all(found)).flat();
 }
@@ -32,11 +32,11 @@ async function* judgeService(name: string, deployed: StackServices[string]): Asy
   }
   if (name !== "sidecar") return;
   if (status === undefined) return yield explain(report, "status.json", url);
-  const failing = status.conditions.filter(
+  const failingConditions = status.conditions.filter(
     (one) => driftConditions.has(one.type) && one.status === "False" && one.reason !== "WaitingForApproval",
   );
-  if (failing.length === 0) yield ["ok", "node.conf matches the desired configuration"];
-  for (const { type, message } of failing) yield ["failed", `${type}: ${message}`];
+  if (failingConditions.length === 0) yield ["ok", "node.conf matches the desired configuration"];
+  for (const { type, message } of failingConditions) yield ["failed", `${type}: ${message}`];
 }
 
 type Files = NonNullable<ServiceReport["configuration"]>["files"];
@@ -58,7 +58,7 @@ const paths = {
   "status.json": "/status",
 };
 
-function explain({ answers }: ServiceReport, name: keyof typeof paths, origin: string): Judgement {
+function explain({ responses: answers }: ServiceReport, name: keyof typeof paths, origin: string): Judgement {
   const got = answers[name];
   const url = new URL(paths[name], origin).href;
   if (got?.ok === true) {

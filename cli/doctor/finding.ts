@@ -28,8 +28,10 @@ export function toExitStatus(findings: readonly Finding[]): number {
 /** Formats findings as human-readable lines, `failed` first. */
 export function formatFindings(findings: readonly Finding[]): string {
   const order = ["failed", "unknown", "skipped", "ok"] as const;
-  const sorted = findings.toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
-  const lines = sorted.map(({ check, subject, state, message }) => `${state}: ${check}: ${subject}: ${message}\n`);
+  const sortedFindings = findings.toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
+  const lines = sortedFindings.map(
+    ({ check, subject, state, message }) => `${state}: ${check}: ${subject}: ${message}\n`,
+  );
   const counts = order.map((state) => `${findings.filter((finding) => finding.state === state).length} ${state}`);
   return `${lines.join("")}${counts.join(", ")}\n`;
 }

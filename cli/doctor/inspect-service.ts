@@ -25,22 +25,24 @@ const status = z.object({
 });
 
 /** A service's raw responses, keyed by file name in the bundle; `status.json` only for a service that has a node. */
-type Answers = Readonly<Record<"configuration.json" | "readyz.json" | "metrics.txt", GetResult<string>>> &
+type Responses = Readonly<Record<"configuration.json" | "readyz.json" | "metrics.txt", GetResult<string>>> &
   Readonly<{ "status.json"?: GetResult<string> }>;
 
 /** Limits of one request: time in ms, and response size in bytes. */
-export const checkLimits = { timeoutMs: 5_000, answerBytesMax: 8 * 1_024 * 1_024 } as const;
+export const checkLimits = { timeoutMs: 5_000, responseBytesMax: 8 * 1_024 * 1_024 } as const;
 
 /** What a service reports; each part is undefined if there is no usable response. */
 export type ServiceReport = Readonly<{
-  answers: Answers;
+  responses: Responses;
   configuration: z.output<typeof configuration> | undefined;
   readiness: z.output<typeof readiness> | undefined;
   status: z.output<typeof status> | undefined;
 }>;
 
 /** A service with its responses, which are undefined if its address is unknown. */
-export type InspectedService = KnownService & Omit<ServiceReport, "answers"> & Partial<Pick<ServiceReport, "answers">>;
+export type InspectedService = KnownService &
+  Omit<ServiceReport, "responses"> &
+  Partial<Pick<ServiceReport, "responses">>;
 
 /** Names a service, with its address if several of its kind are inspected. */
 export function formatServiceName({ service, url }: InspectedService, all: readonly InspectedService[]): string {
@@ -54,9 +56,10 @@ export async function inspectService(known: KnownService): Promise<InspectedServ
   if (url === undefined) return { ...known, configuration: undefined, readiness: undefined, status: undefined };
   const report = await requestReport(url, known.service === "sidecar" || known.service === "gateway");
   // Sidecar and gateway share a default port.
-  const reported = report.configuration?.service;
-  const another = known.source === defaultSource && isCheckedService(reported) ? reported : undefined;
-  return { ...known, ...report, service: another ?? known.service };
+  const reportedService = report.configuration?.service;
+  const otherService =
+    known.source === defaultSource && isCheckedService(reportedService) ? reportedService : undefined;
+  return { ...known, ...report, service: otherService ?? known.service };
 }
 
 export async function requestReport(url: string, hasNode: boolean): Promise<ServiceReport> {
@@ -67,15 +70,15 @@ export async function requestReport(url: string, hasNode: boolean): Promise<Serv
     get(operatorPaths.metrics),
     hasNode ? get("/status") : undefined,
   ]);
-  const answers = { "configuration.json": used, "readyz.json": ready, "metrics.txt": metrics };
+  const responses = { "configuration.json": used, "readyz.json": ready, "metrics.txt": metrics };
   return {
-    answers: nodeStatus === undefined ? answers : { ...answers, "status.json": nodeStatus },
-    configuration: parseAnswer(used, configuration),
-    readiness: parseAnswer(ready, readiness),
-    status: nodeStatus && parseAnswer(nodeStatus, status),
+    responses: nodeStatus === undefined ? responses : { ...responses, "status.json": nodeStatus },
+    configuration: parseResponse(used, configuration),
+    readiness: parseResponse(ready, readiness),
+    status: nodeStatus && parseResponse(nodeStatus, status),
   };
 }
 
-function parseAnswer<Shape>(got: GetResult<string>, shape: z.ZodType<Shape>): Shape | undefined {
+function parseResponse<Shape>(got: GetResult<string>, shape: z.ZodType<Shape>): Shape | undefined {
   return got.ok ? shape.safeParse(parseJson(got.body)).data : undefined;
 }

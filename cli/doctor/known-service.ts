@@ -27,7 +27,7 @@ export function isCheckedService(name: string | undefined): name is CheckedServi
 export const defaultSource = "its default port";
 
 /** Source reported for a service that announced itself on this machine. */
-export const runningHere = "found on this machine";
+export const runningHereSource = "found on this machine";
 
 export type KnownService = Readonly<{
   service: CheckedService;

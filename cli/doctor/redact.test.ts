@@ -70,11 +70,11 @@ test("redacts secret settings of any shape", () => {
 
 test("replaces equal hexadecimal numbers with equal marks and others with different marks", () => {
   const other = `0x${"00".repeat(31)}01`;
-  const [first, second, third] = redact(`${key} ${key.slice(2).toUpperCase()} ${other}`, createMask()).split(
+  const [first, secondHash, third] = redact(`${key} ${key.slice(2).toUpperCase()} ${other}`, createMask()).split(
     /(?<=\]) /,
   );
   expect(first).toMatch(/^\[hex [0-9a-f]{8}\]$/);
-  expect(second).toBe(first);
+  expect(secondHash).toBe(first);
   expect(third).not.toBe(first);
 });
 

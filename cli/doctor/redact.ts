@@ -16,9 +16,9 @@ import { english } from "viem/accounts";
 const shownInstead = "[masked]";
 
 /** Fields of requests are secrets, too, if no other word follows: `signature_checks` describes a service. */
-const marking = String.raw`(?:${secretName}|${inAnyCase("(?:authorization|signature|cookie)s?")})\\?["']?`;
+const markPattern = String.raw`(?:${secretName}|${inAnyCase("(?:authorization|signature|cookie)s?")})\\?["']?`;
 
-const shapes: readonly RegExp[] = [...secretShapes, pemLine, uuidInPath, /\b(?:Bearer|Basic)\s+[\w.~+/=-]{8,}/gi];
+const patterns: readonly RegExp[] = [...secretShapes, pemLine, uuidInPath, /\b(?:Bearer|Basic)\s+[\w.~+/=-]{8,}/gi];
 
 /** Values that the text before them marks as secrets; the first capture group is retained. */
 const valuesBehind: readonly RegExp[] = [
@@ -36,7 +36,7 @@ const valuesBehind: readonly RegExp[] = [
   new RegExp(String.raw`([?&](?:${secretParameters})=)[^&\s"']+`, "gi"),
 ];
 
-const namedList = new RegExp(String.raw`((?:${marking}|${inAnyCase("keys")}\\?["']?)\s*[:=]\s*\[)([^\]]*)`, "g");
+const namedList = new RegExp(String.raw`((?:${markPattern}|${inAnyCase("keys")}\\?["']?)\s*[:=]\s*\[)([^\]]*)`, "g");
 /** An entry of such a list; a shorter one is a name, e.g. of a payment token. */
 const listEntry = /[\w.~+/=-]{8,}/g;
 
@@ -47,7 +47,7 @@ const anyPath = /(?<=["'\s=(])\/[^\s"'<>?#\\]*/g;
 
 /** A value whose name marks it as a secret: in JSON, a header, a query or a variable; several with commas between them. */
 const namedSecret = new RegExp(
-  String.raw`(${marking}\s*[:=]\s*)("(?:[^"\\]|\\.)*"|\\"[^"]*"|'[^'\r\n]*'|[^\s,;&{}[\]"]+(?:,[^\s,;&{}[\]"]+)*)`,
+  String.raw`(${markPattern}\s*[:=]\s*)("(?:[^"\\]|\\.)*"|\\"[^"]*"|'[^'\r\n]*'|[^\s,;&{}[\]"]+(?:,[^\s,;&{}[\]"]+)*)`,
   "g",
 );
 
@@ -57,13 +57,16 @@ const longHex = new RegExp(`${hexKey}[0-9a-f]*`, "gi");
 /** Removes secrets. A placeholder for 32 or more hexadecimal bytes is consistent: lines about one transaction stay correlated. */
 export function redact(text: string, mask: Mask): string {
   const known = redactSeeds(mask.text(text));
-  const shaped = shapes.reduce((shown, shape) => shown.replaceAll(shape, shownInstead), known);
-  const behind = valuesBehind.reduce((shown, value) => shown.replaceAll(value, `$1${shownInstead}`), shaped);
-  const listed = behind.replaceAll(
+  const withoutShapes = patterns.reduce((shown, shape) => shown.replaceAll(shape, shownInstead), known);
+  const withoutValues = valuesBehind.reduce(
+    (shown, value) => shown.replaceAll(value, `$1${shownInstead}`),
+    withoutShapes,
+  );
+  const withoutListed = withoutValues.replaceAll(
     namedList,
     (_, name: string, entries: string) => name + entries.replaceAll(listEntry, shownInstead),
   );
-  const urls = redactPaths(listed, urlPath, (segment) => keyInPath.test(segment));
+  const urls = redactPaths(withoutListed, urlPath, (segment) => keyInPath.test(segment));
   const named = redactPaths(urls, anyPath, isUnmistakableKey).replaceAll(
     namedSecret,
     (_, before: string, value: string) => {

@@ -5,7 +5,7 @@ import { renderSettingsReference } from "./settings-reference.ts";
 
 describe("docs/settings.md", () => {
   it("matches the schemas; run `npm run docs` after a change", async () => {
-    const committed = readFileSync(new URL("../../docs/settings.md", import.meta.url), "utf8");
-    expect(committed).toBe(renderSettingsReference(await loadDefinitions()));
+    const committedPage = readFileSync(new URL("../../docs/settings.md", import.meta.url), "utf8");
+    expect(committedPage).toBe(renderSettingsReference(await loadDefinitions()));
   });
 });

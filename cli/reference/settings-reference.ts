@@ -4,7 +4,7 @@ import { toEnvironmentName, listSettingsLeaves, type SettingsLeaf } from "#daemo
 import { listCommonSettings } from "../settings-help.ts";
 
 /** Values implied by a setting's key suffix, which the reference explains once. */
-const usual: readonly (readonly [end: RegExp, expected: string])[] = [
+const typicalValues: readonly (readonly [end: RegExp, expected: string])[] = [
   [/Ms$/, "milliseconds, a whole number from 1 to 86400000"],
   [/Seconds$/, "seconds, a whole number from 1 to 86400"],
   [/Bytes$/, "a number of bytes, 1 or more"],
@@ -46,25 +46,25 @@ function formatService(
 ): string[] {
   const { service } = definition;
   const leaves = listSettingsLeaves(service, definition.schema);
-  const usuals = listCommonSettings(definition, leaves);
+  const commonLeaves = listCommonSettings(definition, leaves);
   const inner = service === embedded ? undefined : all.find((one) => one.service === embedded);
-  const nested = inner === undefined ? [] : leaves.filter((leaf) => isNested(leaf, inner));
-  const rest = leaves.filter((leaf) => !nested.includes(leaf) && !usuals.includes(leaf));
-  const shared = Map.groupBy(rest, (leaf) => earlier.find((one) => hasSame(one, leaf))?.service);
-  const own = Map.groupBy(shared.get(undefined) ?? [], ({ path: [section = ""] }) => section);
+  const nestedLeaves = inner === undefined ? [] : leaves.filter((leaf) => isNested(leaf, inner));
+  const rest = leaves.filter((leaf) => !nestedLeaves.includes(leaf) && !commonLeaves.includes(leaf));
+  const sharedLeaves = Map.groupBy(rest, (leaf) => earlier.find((one) => hasSame(one, leaf))?.service);
+  const own = Map.groupBy(sharedLeaves.get(undefined) ?? [], ({ path: [section = ""] }) => section);
   return [
     `## \`gatehouse ${service}\``,
     "",
     `Settings file: \`--settings <file>\` or \`${toEnvironmentName(service, ["settingsPath"])}\`. Prefix of the variables: \`${toEnvironmentName(service, [""])}\`.`,
     "",
-    ...(nested.length === 0
+    ...(nestedLeaves.length === 0
       ? []
       : [
           `\`${embedded}.\` takes every setting of [\`gatehouse ${embedded}\`](#gatehouse-${embedded}) that is not listed here: \`${embedded}.public.port\` for \`public.port\`.`,
           "",
         ]),
-    ...formatSection("Usual settings", usuals),
-    ...[...shared].flatMap(([other, same]) => (other === undefined ? [] : formatShared(other, same))),
+    ...formatSection("Usual settings", commonLeaves),
+    ...[...sharedLeaves].flatMap(([other, same]) => (other === undefined ? [] : formatShared(other, same))),
     ...[...own].flatMap(([section, some]) => formatSection(section, some)),
   ];
 }
@@ -103,10 +103,12 @@ function formatSetting(leaf: SettingsLeaf): readonly string[] {
         ? " (required)"
         : ""
       : ` (\`${leaf.default}\`)`;
-  const isUsual = usual.some(([end, expected]) => end.test(key) && expected === leaf.expected);
-  const notes = [isUsual ? "" : shortenRange(leaf.expected), leaf.secret ? "secret" : ""].filter((note) => note !== "");
-  const accepted = notes.length === 0 ? "" : ` *${escape(notes.join("; "))}*`;
-  return wrapLines(`- \`${key}\`${fallback}: ${escape(leaf.description)}.${accepted}`);
+  const isTypical = typicalValues.some(([end, expected]) => end.test(key) && expected === leaf.expected);
+  const notes = [isTypical ? "" : shortenRange(leaf.expected), leaf.secret ? "secret" : ""].filter(
+    (note) => note !== "",
+  );
+  const acceptedNote = notes.length === 0 ? "" : ` *${escape(notes.join("; "))}*`;
+  return wrapLines(`- \`${key}\`${fallback}: ${escape(leaf.description)}.${acceptedNote}`);
 }
 
 /** Omits from a range what the key already implies: the unit, and that the value is a number. */

@@ -10,7 +10,7 @@ const queries = createStackQueries(formatAddress(ports.status), formatAddress(po
 process.stdout.write(`${JSON.stringify((await query()) ?? null)}\n`);
 
 function query(): Promise<unknown> {
-  if (kind === "look") return queries.look();
+  if (kind === "look") return queries.checkNode();
   if (kind === "peers") return queries.peers();
   if (kind === "block" && number !== undefined) return queries.blockHash(Number(number));
   throw new Error("usage: ask-node.main.ts look | block <number> | peers");

@@ -35,38 +35,38 @@ export async function findStack(
   { pulumi, currentContext }: FindDependencies,
 ): Promise<DeployedStack> {
   const [config, outputs] = [await pulumi.readConfig(), await pulumi.readOutputs()];
-  const place = readDeployedStack(stack, { config, outputs, statusUrl });
-  const { target } = place;
-  if (target.kind === "docker" || target.context !== undefined) return place;
+  const deployedStack = readDeployedStack(stack, { config, outputs, statusUrl });
+  const { target } = deployedStack;
+  if (target.kind === "docker" || target.context !== undefined) return deployedStack;
   // The current context may differ when the upgrade is resumed.
-  return { ...place, target: { ...target, context: await currentContext() } };
+  return { ...deployedStack, target: { ...target, context: await currentContext() } };
 }
 
 const question = { question: "Upgrade the node now? [y/N] ", rejected: "upgrade: nothing was changed" } as const;
 
 /** Shows the plan and asks for confirmation; returns the upgrade's record, or the exit status if no upgrade starts. */
 export async function beginUpgrade(
-  place: DeployedStack,
+  deployedStack: DeployedStack,
   options: StackUpgradeOptions & Readonly<{ configFile: string; requested: RequestedVersion }>,
   work: StackWork & FindDependencies & Readonly<{ output: CommandOutput }>,
 ): Promise<StackRecord | number> {
   const { directory, configFile, requested, dryRun, yes } = options;
   const { output, clock, signal, platform, pulumi } = work;
   const limits = { ...defaultLimits, ...options.limits };
-  const to = chooseTargetSide(place, requested);
+  const to = chooseTargetSide(deployedStack, requested);
   const show = (found: StackCheck) =>
-    output.out(`${place.stack}: ${formatStackPlan(place, to, platform, found, limits)}`);
-  let found = await checkStack(place, to, work);
+    output.out(`${deployedStack.stack}: ${formatStackPlan(deployedStack, to, platform, found, limits)}`);
+  let found = await checkStack(deployedStack, to, work);
   show(found);
   let ready = requireReady(found);
   if (dryRun) return exitStatus.clean;
   if (!(await isConfirmed(question, options, output))) return exitStatus.error;
   if (!yes) {
     // The confirmation may have taken hours.
-    if (!isDeepStrictEqual(await findStack(options, work), place)) {
+    if (!isDeepStrictEqual(await findStack(options, work), deployedStack)) {
       throw new UpgradeError("the stack changed while you confirmed the plan; nothing was done. Run the command again");
     }
-    found = await checkStack(place, to, work);
+    found = await checkStack(deployedStack, to, work);
     if (found.problems.length > 0) show(found);
     ready = requireReady(found);
   }
@@ -74,7 +74,7 @@ export async function beginUpgrade(
   const nowMs = clock.wallMs();
   const backend = await pulumi.readBackend();
   const first = { ...createFirstStage(nowMs), id: formatWorkId(nowMs) };
-  return { ...place, ...ready, to, directory, configFile, backend, limits, ...first };
+  return { ...deployedStack, ...ready, to, directory, configFile, backend, limits, ...first };
 }
 
 function requireReady({ before, toolImage, problems }: StackCheck): Pick<StackRecord, "before" | "toolImage"> {

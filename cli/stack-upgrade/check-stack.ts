@@ -19,30 +19,30 @@ import { buildConfigChange, type DeployedStack } from "./deployed-stack.ts";
 export type StackCheck = Omit<PlatformCheck, "conf"> & Readonly<{ before: StackNodeBaseline | undefined }>;
 
 /** Checks everything that could prevent verification or rollback of an upgrade; leaves no changes. */
-export async function checkStack(place: DeployedStack, to: UpgradeSide, work: StackWork): Promise<StackCheck> {
+export async function checkStack(deployedStack: DeployedStack, to: UpgradeSide, work: StackWork): Promise<StackCheck> {
   const { platform, queries } = work;
-  const { from } = place;
-  const { said, problems: ofNode } = await checkNode(place, work);
+  const { from } = deployedStack;
+  const { said, problems: ofNode } = await checkNode(deployedStack, work);
   const { toolImage, conf, ...found } = await platform.check(to.image);
   const lint = toolImage === undefined ? { problems: [], warnings: [] } : lintFor(conf, from, to, platform);
-  const before = said && (await readBefore(said, from, queries));
+  const baseline = said && (await readBaseline(said, from, queries));
   return {
     problems: [
       ...findVersionProblems(from, to),
       ...ofNode,
       ...found.problems,
       ...lint.problems,
-      ...(await findPreviewProblems(place, to, work)),
+      ...(await findPreviewProblems(deployedStack, to, work)),
     ],
     warnings: [
       ...lint.warnings,
       ...found.warnings,
-      ...listNodeWarnings(before, await queries.peers()),
-      ...(said?.node.answers === true && before?.tellsVersion === false
+      ...listNodeWarnings(baseline, await queries.peers()),
+      ...(said?.node.answers === true && baseline?.tellsVersion === false
         ? [`the node does not report its version: the new one will be identified ${platform.imageProof}`]
         : []),
     ],
-    before,
+    before: baseline,
     toolImage,
     copyWords: found.copyWords,
   };
@@ -81,7 +81,7 @@ async function findPreviewProblems(
   }
 }
 
-async function readBefore(
+async function readBaseline(
   said: SidecarStatus,
   { image }: UpgradeSide,
   { blockHash }: StackQueries,
@@ -100,17 +100,20 @@ async function readBefore(
 /** Interval and time of checking an unhealthy node before the upgrade is rejected: a busy but healthy node may miss one response. */
 const recheck = { everyMs: 5_000, withinMs: 15_000 };
 
-async function checkNode(place: DeployedStack, { queries, clock, pause, signal }: StackWork) {
+async function checkNode(deployedStack: DeployedStack, { queries, clock, pause, signal }: StackWork) {
   const look = async () => {
-    const looked = await queries.look();
-    const said = looked.ok ? looked.said : undefined;
-    return { said, problems: looked.ok ? [...findNodeProblems(looked.said, place)] : [looked.message] };
+    const nodeCheck = await queries.checkNode();
+    const said = nodeCheck.ok ? nodeCheck.said : undefined;
+    return {
+      said,
+      problems: nodeCheck.ok ? [...findNodeProblems(nodeCheck.said, deployedStack)] : [nodeCheck.message],
+    };
   };
   return await waitUntil(look, ({ problems }) => problems.length === 0, { ...recheck, signal }, { ...clock, pause });
 }
 
 /** Conditions that must not be False before an upgrade: a regression is detectable only on a node that runs well now. */
-const needed = [
+const neededConditions = [
   "RpcResponding",
   "ConfigReconciled",
   "NoRestartPending",
@@ -122,11 +125,11 @@ const needed = [
 
 function* findNodeProblems(said: SidecarStatus, { from }: DeployedStack): Generator<string> {
   if (!said.node.answers || said.node.height === undefined) yield "the node does not respond";
-  const reported = readReportedVersion(said, from.image);
-  if (reported !== undefined && reported.release !== parseNodeVersion(from.version)?.release) {
-    yield `the node runs as ${reported.text}, but the stack specifies ${from.version}; resolve that first`;
+  const reportedVersion = readReportedVersion(said, from.image);
+  if (reportedVersion !== undefined && reportedVersion.release !== parseNodeVersion(from.version)?.release) {
+    yield `the node runs as ${reportedVersion.text}, but the stack specifies ${from.version}; resolve that first`;
   }
-  for (const type of needed) {
+  for (const type of neededConditions) {
     const condition = findCondition(said, type);
     // Conditions are absent while a sidecar has nothing to report: no pause, no restart.
     if (condition?.status === "False" && condition.reason !== "WaitingForApproval")

@@ -12,8 +12,12 @@ const config = {
   "gatehouse:nodeImage": "registry.example/node:0.16.2",
   "gatehouse:signerPrivateKey": undefined,
 };
-const read = (more: Readonly<Record<string, string>> = {}, reported: unknown = outputs) =>
-  readDeployedStack("acme/gatehouse/prod", { config: { ...config, ...more }, outputs: reported, statusUrl: undefined });
+const read = (more: Readonly<Record<string, string>> = {}, reportedOutputs: unknown = outputs) =>
+  readDeployedStack("acme/gatehouse/prod", {
+    config: { ...config, ...more },
+    outputs: reportedOutputs,
+    statusUrl: undefined,
+  });
 
 describe("the location of a stack", () => {
   it("is read from its configuration and outputs", () => {
@@ -37,11 +41,11 @@ describe("the location of a stack", () => {
       "gatehouse:namespace": "pay",
       "gatehouse:volumeSnapshots": '{"schedule":"@daily","className":"fast"}',
     };
-    const reported = { urls: { public: {}, operations: { status: "http://sidecar-status:9600/status" } } };
-    expect(read(more, reported).target).toEqual({ kind: "kubernetes", namespace: "pay", snapshotClass: "fast" });
+    const reportedOutputs = { urls: { public: {}, operations: { status: "http://sidecar-status:9600/status" } } };
+    expect(read(more, reportedOutputs).target).toEqual({ kind: "kubernetes", namespace: "pay", snapshotClass: "fast" });
     const named = { ...more, "gatehouse:kubernetesContext": "production" };
-    expect(read(named, reported).target).toMatchObject({ context: "production" });
-    const asked = { config: { ...config, ...more }, outputs: reported, statusUrl: "http://127.0.0.1:9600" };
+    expect(read(named, reportedOutputs).target).toMatchObject({ context: "production" });
+    const asked = { config: { ...config, ...more }, outputs: reportedOutputs, statusUrl: "http://127.0.0.1:9600" };
     expect(() => readDeployedStack("prod", asked)).toThrow("--url is for stacks on Docker");
   });
 
@@ -61,26 +65,26 @@ describe("the location of a stack", () => {
       "set nodeVersion",
     ],
     ["a stack that was never deployed", {}, {}, "run pulumi up with this release first"],
-  ])("is rejected for %s, with instructions", (_, more, reported, words) => {
-    expect(() => read(more, reported)).toThrow(words);
+  ])("is rejected for %s, with instructions", (_, more, reportedOutputs, words) => {
+    expect(() => read(more, reportedOutputs)).toThrow(words);
   });
 });
 
 describe("the new version in the configuration", () => {
-  const tagged = "registry.example/node:0.17.0";
+  const taggedImage = "registry.example/node:0.17.0";
 
   it.each([
     [
       "from the tag, if the stack relies on the tag",
       {},
-      { image: tagged, version: undefined },
-      { image: tagged, version: "0.17.0" },
+      { image: taggedImage, version: undefined },
+      { image: taggedImage, version: "0.17.0" },
     ],
     [
       "from nodeVersion too, if the stack sets it",
       { "gatehouse:nodeVersion": "0.16.2" },
-      { image: tagged, version: undefined },
-      { image: tagged, version: "0.17.0", nodeVersion: "0.17.0" },
+      { image: taggedImage, version: undefined },
+      { image: taggedImage, version: "0.17.0", nodeVersion: "0.17.0" },
     ],
     [
       "from nodeVersion, if the user specifies it",
@@ -93,8 +97,8 @@ describe("the new version in the configuration", () => {
   });
 
   it("is required if no source reports it", () => {
-    const requested = { image: "registry.example/node:next", version: undefined };
-    expect(() => chooseTargetSide(read(), requested)).toThrow("contains no version; specify it: --node-version");
+    const requestedVersion = { image: "registry.example/node:next", version: undefined };
+    expect(() => chooseTargetSide(read(), requestedVersion)).toThrow("contains no version; specify it: --node-version");
   });
 
   it("is rolled back to a configuration without nodeVersion", () => {

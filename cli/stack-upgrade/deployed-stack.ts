@@ -13,14 +13,14 @@ export const urlOnKubernetes =
 export type RequestedVersion = Readonly<{ image: string; version: string | undefined }>;
 
 /** Outputs of a deployed stack. On Kubernetes, there may be no public gateway, and this machine can't reach the sidecar. */
-const outputsShape = z.object({
+const outputsSchema = z.object({
   urls: z.object({
     public: z.object({ gateway: z.string().optional() }).optional(),
     operations: z.object({ status: z.url() }),
   }),
 });
 
-const snapshotsShape = z.object({ className: z.string().optional() });
+const snapshotsSchema = z.object({ className: z.string().optional() });
 
 const defaultEngine = "unix:///var/run/docker.sock";
 const defaultNamespace = "gatehouse";
@@ -58,7 +58,7 @@ function readTarget(
     );
   }
   if (isKubernetes && statusUrl !== undefined) throw new UpgradeError(urlOnKubernetes);
-  const { data } = outputsShape.safeParse(outputs);
+  const { data } = outputsSchema.safeParse(outputs);
   const rpcUrl = data?.urls.public?.gateway;
   if (data === undefined || (rpcUrl === undefined && !isKubernetes)) {
     throw new UpgradeError(
@@ -69,7 +69,7 @@ function readTarget(
     const status = statusUrl ?? new URL(data.urls.operations.status).origin;
     return { kind: "docker", engine: value("dockerEngine") ?? defaultEngine, statusUrl: status, rpcUrl };
   }
-  const snapshots = snapshotsShape.safeParse(parseJson(value("volumeSnapshots") ?? "{}")).data;
+  const snapshots = snapshotsSchema.safeParse(parseJson(value("volumeSnapshots") ?? "{}")).data;
   return {
     kind: "kubernetes",
     namespace: value("namespace") ?? defaultNamespace,
@@ -104,8 +104,8 @@ export function chooseTargetSide({ from }: Pick<DeployedStack, "from">, requeste
 export function buildConfigChange(
   project: string,
   { image, nodeVersion }: UpgradeSide,
-  other: UpgradeSide,
+  otherSide: UpgradeSide,
 ): ConfigChange {
-  const namesVersion = nodeVersion !== undefined || other.nodeVersion !== undefined;
+  const namesVersion = nodeVersion !== undefined || otherSide.nodeVersion !== undefined;
   return { [`${project}:nodeImage`]: image, ...(namesVersion ? { [`${project}:nodeVersion`]: nodeVersion } : {}) };
 }

@@ -12,7 +12,7 @@ function expectOneOfTwo(world: StackWorld, { record }: RunResult<StackRecord>): 
   expect(world.state.live[0]).toBe(oldBlock);
   expect(world.state.live).not.toContain(torn);
   expect(world.state.config["gatehouse:nodeImage"]).toBe(world.image());
-  expect([world.state.copy, ...world.state.marks, ...listLeft(world)]).toEqual([undefined]);
+  expect([world.state.copy, ...world.state.marks, ...listLeftovers(world)]).toEqual([undefined]);
   if (record.end === "committed") expect(world.image()).toBe(newImage);
   else {
     expect([record.end, world.image()]).toEqual(["rolled-back", oldImage]);
@@ -23,7 +23,7 @@ function expectOneOfTwo(world: StackWorld, { record }: RunResult<StackRecord>): 
 const bad: readonly NewVersion[] = ["silent", "another version", "loses a block", "does not start"];
 
 /** Lists leftovers of an upgrade in a cluster, which must be empty. */
-function listLeft({ state: { cluster } }: StackWorld): readonly string[] {
+function listLeftovers({ state: { cluster } }: StackWorld): readonly string[] {
   return [
     ...(cluster.snapshot === undefined ? [] : ["snapshot"]),
     ...(cluster.hasCopyClaim ? ["claim"] : []),
@@ -81,16 +81,16 @@ describe.each(["docker", "kubernetes"] as const)("a stack upgrade on %s", (kind)
 
   it("stops between two steps on request, and later continues with the next one", async () => {
     const world = createStackWorld("good", kind);
-    const stopping = new AbortController();
-    const remembered: StackRecord[] = [];
+    const stopController = new AbortController();
+    const storedRecords: StackRecord[] = [];
     const remember = async (record: StackRecord) => {
-      remembered.push(record);
-      if (record.stage === "proving") stopping.abort();
+      storedRecords.push(record);
+      if (record.stage === "proving") stopController.abort();
     };
     const begins = { isResumed: false, remember };
-    const ended = await runStackUpgrade(world.record, begins, world.steps(stopping.signal));
+    const ended = await runStackUpgrade(world.record, begins, world.steps(stopController.signal));
     expect(ended.waits).toContain("signal");
-    expect([remembered.at(-1)?.stage, world.image()]).toEqual(["proving", oldImage]);
+    expect([storedRecords.at(-1)?.stage, world.image()]).toEqual(["proving", oldImage]);
     const { signal } = new AbortController();
     const again = await runStackUpgrade(ended.record, { isResumed: true, remember }, world.steps(signal));
     expectOneOfTwo(world, again);

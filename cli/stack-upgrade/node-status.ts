@@ -10,20 +10,20 @@ const statusShape = z.object({
 
 export type SidecarStatus = Readonly<z.output<typeof statusShape>>;
 
-export const looked = z.discriminatedUnion("ok", [
+export const nodeCheckSchema = z.discriminatedUnion("ok", [
   z.object({ ok: z.literal(true), said: statusShape }),
   z.object({ ok: z.literal(false), message: z.string() }),
 ]);
 
 /** Queries to a running stack; queries to the node go through the gateway. */
-export type StackQueries = NodeRpc & Readonly<{ look: () => Promise<Readonly<z.output<typeof looked>>> }>;
+export type StackQueries = NodeRpc & Readonly<{ checkNode: () => Promise<Readonly<z.output<typeof nodeCheckSchema>>> }>;
 
 /** Creates the queries for a stack: to its sidecar's status listener, and to the node through the public gateway. */
 export function createStackQueries(statusUrl: string, rpcUrl: string): StackQueries {
   return {
-    look: async () => {
-      const reported = await requestStatus(statusUrl, statusShape);
-      return reported.ok ? { ok: true, said: reported.status } : reported;
+    checkNode: async () => {
+      const reportedStatus = await requestStatus(statusUrl, statusShape);
+      return reportedStatus.ok ? { ok: true, said: reportedStatus.status } : reportedStatus;
     },
     ...createNodeRpc(rpcUrl),
   };

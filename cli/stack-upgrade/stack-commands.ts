@@ -4,8 +4,8 @@ import { formatShellWords } from "#daemon/command-line/shell-word.ts";
 export type CommandLocation = Readonly<{ stack: string; directory: string; configFile: string }>;
 
 export function formatContinueCommand({ stack, directory, configFile }: CommandLocation): string {
-  const place = ["--cwd", directory, "--config-file", configFile];
-  return `${formatOwnCommand(process.cwd())} ${formatShellWords(["upgrade", "--stack", stack, "--continue", ...place])}`;
+  const locationArguments = ["--cwd", directory, "--config-file", configFile];
+  return `${formatOwnCommand(process.cwd())} ${formatShellWords(["upgrade", "--stack", stack, "--continue", ...locationArguments])}`;
 }
 
 export function formatPulumiCommand(

@@ -45,7 +45,7 @@ export type StackLimits = Readonly<z.output<typeof limits>>;
 /** Default limits, and minimums for the rollback. */
 export const defaultLimits: StackLimits = { copyMs: 14_400_000, updateMs: 1_800_000, proveMs: 1_800_000 };
 
-const recordShape = progress.extend({
+const recordSchema = progress.extend({
   /** Identifies the copy of the data in the node's volume. */
   id: z.string().regex(/^[\w-]+$/),
   stack: z.string(),
@@ -73,7 +73,7 @@ const recordShape = progress.extend({
 });
 
 /** Record of a stack upgrade: the confirmed plan, and its progress. */
-export type StackRecord = Readonly<z.output<typeof recordShape>>;
+export type StackRecord = Readonly<z.output<typeof recordSchema>>;
 export type StackNodeBaseline = StackRecord["before"];
 
 const recordBytes = 65_536;
@@ -92,7 +92,7 @@ export function readRecord(path: string): StackRecord | undefined {
     if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw new UpgradeError(`${path} can't be read (${explainUnreadable(cause)})`, "fatal", { cause });
   }
-  const { data } = recordShape.safeParse(parseJson(text));
+  const { data } = recordSchema.safeParse(parseJson(text));
   if (data !== undefined) return data;
   throw new UpgradeError(
     `${path} contains no upgrade of this version of gatehouse; continue with the version that started it`,

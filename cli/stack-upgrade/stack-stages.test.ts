@@ -99,9 +99,9 @@ describe("a job on the data", () => {
     const world = createStackWorld("silent");
     world.during("update", () => (world.state.copyMs = 5_000));
     const typing = createTyping(world);
-    const stranded = await typing.type();
-    expect(stranded?.record).toMatchObject({ end: "stranded", attempts: rollbackAttemptsMax });
-    expect(stranded?.record.note).toContain("did not finish within");
+    const strandedRun = await typing.type();
+    expect(strandedRun?.record).toMatchObject({ end: "stranded", attempts: rollbackAttemptsMax });
+    expect(strandedRun?.record.note).toContain("did not finish within");
     world.state.copyMs = 100;
     expectOld(world, (await typing.type())?.record);
   });
@@ -129,10 +129,10 @@ describe("a node started by someone else", () => {
       world.stopNode();
     });
     const typing = createTyping(world);
-    const stranded = await typing.type();
-    expect(stranded?.record).toMatchObject({ end: "stranded", attempts: 1 });
-    expect(stranded?.record.note).toContain("was started while the old data was restored");
-    expect(stranded?.record.note).toContain("in .gatehouse-upgrade/2027-01-05/restoring on that volume");
+    const strandedRun = await typing.type();
+    expect(strandedRun?.record).toMatchObject({ end: "stranded", attempts: 1 });
+    expect(strandedRun?.record.note).toContain("was started while the old data was restored");
+    expect(strandedRun?.record.note).toContain("in .gatehouse-upgrade/2027-01-05/restoring on that volume");
     expect((await typing.type())?.record.end).toBe("rolled-back");
   });
 
@@ -143,17 +143,20 @@ describe("a node started by someone else", () => {
     world.startNode();
     world.stopNode();
     world.time.advance(1_000);
-    const stranded = await typing.type();
-    expect(stranded?.record).toMatchObject({ end: "stranded", attempts: 1 });
+    const strandedRun = await typing.type();
+    expect(strandedRun?.record).toMatchObject({ end: "stranded", attempts: 1 });
   });
 });
 
-const untold = (world: StackWorld) => ({ ...world.record, before: { ...world.record.before, tellsVersion: false } });
+const withoutBaseline = (world: StackWorld) => ({
+  ...world.record,
+  before: { ...world.record.before, tellsVersion: false },
+});
 
 describe("a version that the node does not report", () => {
   it("is verified by the image of the running container, and this is reported", async () => {
     const world = createStackWorld("reports no version");
-    const ended = await createTyping(world, untold(world)).type();
+    const ended = await createTyping(world, withoutBaseline(world)).type();
     expect(ended?.record.end).toBe("committed");
     expect(ended && formatEnd(ended.record, world.createPlatform())).toContain(
       "Verified: prod runs 0.17.0 (node:0.17.0), by the id of its image alone",
@@ -163,7 +166,7 @@ describe("a version that the node does not report", () => {
   it("is not verified if a different image is running", async () => {
     const world = createStackWorld("reports no version");
     world.during("look", () => world.state.containers.set(names.node, { image: oldImage, running: true, starts: 9 }));
-    const ended = await createTyping(world, untold(world)).type();
+    const ended = await createTyping(world, withoutBaseline(world)).type();
     expect(ended?.record.failure).toContain(`${names.node} does not run ${newImage}`);
     expect(ended?.record.end).toBe("rolled-back");
   });
@@ -174,27 +177,27 @@ describe("a rollback", () => {
     const world = createStackWorld("reports no version");
     world.state.copyMs = 1_500;
     world.during("copy", () => world.state.containers.set(names.node, { image: newImage, running: false, starts: 1 }));
-    const ended = await createTyping(world, untold(world)).type();
+    const ended = await createTyping(world, withoutBaseline(world)).type();
     expect(ended?.record).toMatchObject({ end: "stranded", attempts: rollbackAttemptsMax });
     expect(ended?.record.note).toContain(`${names.node} does not run ${oldImage}`);
   });
 
   it("does not call Pulumi if nothing was configured yet", async () => {
     const world = createStackWorld("good");
-    world.state.isPulumiThere = false;
+    world.state.isPulumiInstalled = false;
     world.state.copyMs = 5_000;
     expectOld(world, (await runToEnd(world)).record);
   });
 
   it("starts the node before it runs Pulumi, and pauses between attempts", async () => {
     const world = createStackWorld("good");
-    world.state.isPulumiThere = false;
+    world.state.isPulumiInstalled = false;
     const typing = createTyping(world);
-    const stranded = await typing.type();
-    expect(stranded?.record).toMatchObject({ end: "stranded", attempts: rollbackAttemptsMax });
+    const strandedRun = await typing.type();
+    expect(strandedRun?.record).toMatchObject({ end: "stranded", attempts: rollbackAttemptsMax });
     expect(world.areRunning()).toBe(true);
     expect(world.time.clock.monotonicMs()).toBeGreaterThan(20_000);
-    world.state.isPulumiThere = true;
+    world.state.isPulumiInstalled = true;
     expectOld(world, (await typing.type())?.record);
   });
 

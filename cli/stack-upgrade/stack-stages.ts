@@ -13,7 +13,7 @@ type Side = "from" | "to";
 type Amend = (facts: Partial<StackRecord>) => Promise<void>;
 
 /** The error that the program reports for a container that is not running (infra/docker/health-wait.ts). */
-const leftStopped = /is exited and not healthy/;
+const stoppedContainer = /is exited and not healthy/;
 
 /** Exit status of a killed process (128 + SIGKILL). */
 const killedStatus = 137;
@@ -23,13 +23,13 @@ const betweenTriesMs = 10_000;
 
 /** `remember` resolves once the record is on disk. */
 export function runStackUpgrade(
-  begun: StackRecord,
+  startedRecord: StackRecord,
   { isResumed, remember }: Readonly<{ isResumed: boolean; remember: (record: StackRecord) => Promise<void> }>,
   work: StackWork,
 ): Promise<RunResult<StackRecord>> {
   const { say, pause, signal } = work;
   return runUpgrade(
-    begun,
+    startedRecord,
     { isResumed },
     {
       ...work,
@@ -46,13 +46,13 @@ export function runStackUpgrade(
 
 /** Creates the stages of a stack upgrade, whose new version is started by `pulumi up`. */
 function createStackUpgrade(work: StackWork): UpgradePlatform<StackRecord> {
-  const { platform, pulumi, backLimits: least = defaultLimits, say } = work;
+  const { platform, pulumi, backLimits: minLimits = defaultLimits, say } = work;
   const raiseLimits = (record: StackRecord): StackRecord => {
     const { copyMs, updateMs, proveMs } = record.limits;
     const limits = {
-      copyMs: Math.max(copyMs, least.copyMs),
-      updateMs: Math.max(updateMs, least.updateMs),
-      proveMs: Math.max(proveMs, least.proveMs),
+      copyMs: Math.max(copyMs, minLimits.copyMs),
+      updateMs: Math.max(updateMs, minLimits.updateMs),
+      proveMs: Math.max(proveMs, minLimits.proveMs),
     };
     return { ...record, limits };
   };
@@ -60,7 +60,7 @@ function createStackUpgrade(work: StackWork): UpgradePlatform<StackRecord> {
     pulumi.setConfig(side === "to" ? buildConfigChange(project, to, from) : buildConfigChange(project, from, to));
   return {
     touches: "proving",
-    requireUnchanged: (record) => requireStill(record, platform),
+    requireUnchanged: (record) => requireUnchanged(record, platform),
     stages: {
       stopping: (record, { amend }) => stopForCopy(record, platform, amend),
       copying: (record) => platform.copyData(record),
@@ -107,7 +107,8 @@ async function update(record: StackRecord, side: Side, work: StackWork): Promise
     await runPulumiUp();
   } catch (error) {
     // Pulumi does not start a stopped sidecar with an unchanged definition, so the program waits in vain for it to become healthy.
-    const isLeft = error instanceof PulumiError && leftStopped.test(error.message) && (await platform.runsImage(image));
+    const isLeft =
+      error instanceof PulumiError && stoppedContainer.test(error.message) && (await platform.runsImage(image));
     if (!isLeft) throw error;
     await platform.start();
     await runPulumiUp();
@@ -148,11 +149,11 @@ async function removeCopy(record: StackRecord, platform: StackPlatform): Promise
 
 /** Removes the copy and lists leftovers. The old version is already verified: failures are reported but undo nothing. */
 async function finishBack(record: StackRecord, { platform, queries }: StackWork, amend: Amend): Promise<void> {
-  const removed = await removeCopy(record, platform);
-  const looked = await queries.look();
-  const isPaused = looked.ok && findCondition(looked.said, "NotPaused")?.reason === "Paused";
+  const removedCopy = await removeCopy(record, platform);
+  const nodeCheck = await queries.checkNode();
+  const isPaused = nodeCheck.ok && findCondition(nodeCheck.said, "NotPaused")?.reason === "Paused";
   const notes = [
-    removed,
+    removedCopy,
     record.stage === "back-proving" && platform.keepsFailedData
       ? `The data of the new version is kept on the node's volume. Remove it once it is no longer needed: ${platform.formatDiscardCommand(record)}`
       : undefined,
@@ -176,7 +177,7 @@ async function stopForCopy(record: StackRecord, platform: StackPlatform, amend: 
 }
 
 /** @throws {UpgradeError} if the node has run since it was stopped, also by an earlier run of the command. */
-async function requireStill(record: StackRecord, platform: StackPlatform): Promise<void> {
+async function requireUnchanged(record: StackRecord, platform: StackPlatform): Promise<void> {
   const { isStopped, lastStart } = await platform.see();
   if (isStopped && lastStart === record.lastStart) return;
   const { node, explainSpoiled } = platform;
@@ -187,8 +188,8 @@ async function requireStill(record: StackRecord, platform: StackPlatform): Promi
 
 async function stopForRestore(record: StackRecord, platform: StackPlatform, amend: Amend): Promise<void> {
   // With --continue, which resets the attempts, the operator accepts half-restored data as it is now.
-  const mayBeSpoiled = platform.explainSpoiled !== undefined && record.attempts > 0;
-  if (mayBeSpoiled && record.restored === "begun") await requireStill(record, platform);
+  const mayBeCorrupt = platform.explainSpoiled !== undefined && record.attempts > 0;
+  if (mayBeCorrupt && record.restored === "begun") await requireUnchanged(record, platform);
   await platform.stop();
   await amend({ lastStart: (await platform.see()).lastStart });
 }
@@ -197,6 +198,6 @@ async function restoreData(record: StackRecord, platform: StackPlatform, amend: 
   if (record.restored === "whole") return;
   await amend({ restored: "begun" });
   await platform.restoreData(record);
-  await requireStill({ ...record, restored: "begun" }, platform);
+  await requireUnchanged({ ...record, restored: "begun" }, platform);
   await amend({ restored: "whole" });
 }

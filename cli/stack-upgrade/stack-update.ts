@@ -12,9 +12,9 @@ export async function finishUpdate(
   { limits }: StackRecord,
   { pulumi, say, signal, clock, pause }: StackWork,
 ): Promise<void> {
-  const running = await pulumi.findUpdates();
-  if (running.length === 0) return;
-  const what = `pulumi up of an earlier run (process ${running.join(", ")})`;
+  const runningUpdate = await pulumi.findUpdates();
+  if (runningUpdate.length === 0) return;
+  const what = `pulumi up of an earlier run (process ${runningUpdate.join(", ")})`;
   const look = async () => (await pulumi.findUpdates()).length === 0;
   const hasEnded = (limit: Readonly<{ withinMs: number; signal?: AbortSignal }>) =>
     waitUntil(look, Boolean, { everyMs: checkAgainMs, ...limit }, { ...clock, pause });
@@ -23,7 +23,7 @@ export async function finishUpdate(
   if (signal.aborted) throw new UpgradeError(`${what} is still running`, "waits");
   say(`It has taken longer than ${limits.updateMs} ms; interrupting it.`);
   // Sent only once: on a second SIGINT, Pulumi exits without recording its changes.
-  for (const pid of running) pulumi.interrupt(pid);
+  for (const pid of runningUpdate) pulumi.interrupt(pid);
   if (!(await hasEnded({ withinMs: interruptMs }))) throw new UpgradeError(`${what} does not exit: kill it`, "waits");
 }
 
@@ -34,11 +34,11 @@ const lockedAgainMs = 10_000;
 /** Max attempts to repair what a killed update left; each attempt repairs all of it. */
 const repairsMax = 3;
 
-const lockedWords =
+const lockedMessage =
   "the stack is locked by another update. Wait for it; if it was killed, check that no update is running, then run";
 
 /** Errors about a locked stack, from a self-managed backend and from Pulumi's service. */
-const locked = /currently locked|update is currently in progress/i;
+const lockedError = /currently locked|update is currently in progress/i;
 
 /** Runs `pulumi up`: waits for another party's update, and removes resources of the node that a killed update left and Pulumi does not track. */
 export async function updateStack(record: StackRecord, work: StackWork): Promise<void> {
@@ -50,9 +50,9 @@ export async function updateStack(record: StackRecord, work: StackWork): Promise
       return await pulumi.update({ withinMs: record.limits.updateMs, onLine: (line) => say(`  ${line}`) });
     } catch (error) {
       if (!(error instanceof PulumiError)) throw error;
-      if (locked.test(error.said)) {
+      if (lockedError.test(error.said)) {
         if (clock.monotonicMs() >= untilMs || signal.aborted)
-          throw new UpgradeError(`${lockedWords}: ${cancel}`, "waits");
+          throw new UpgradeError(`${lockedMessage}: ${cancel}`, "waits");
         say("Another update of the stack is in flight, or one was killed; waiting for it.");
         await pause(lockedAgainMs, signal);
       } else {

@@ -13,21 +13,21 @@ let directory: string;
 let world: StackWorld;
 /** The configuration of each Pulumi run, in order. */
 let configFiles: string[];
-let stopping: AbortController;
+let stopController: AbortController;
 
 beforeEach(async () => {
   directory = await createProgramDirectory();
   await writeFile(join(directory, "other.yaml"), "");
   world = createStackWorld("good");
   configFiles = [];
-  stopping = new AbortController();
+  stopController = new AbortController();
 });
 
 afterEach(() => removeDirectory(directory));
 
 const type = (more: Partial<StackUpgradeOptions> = {}) =>
   typeInWorld(world, directory, more, {
-    signal: stopping.signal,
+    signal: stopController.signal,
     useConfig: (file) => configFiles.push(file),
   });
 
@@ -81,9 +81,9 @@ describe("gatehouse upgrade --stack", () => {
     await type();
     const text = `${JSON.stringify({ ...(await readRecordFile()), newRan: true })}\n`;
     await writeFile(join(directory, ".gatehouse-upgrade.prod.json"), text);
-    const rejected = await type(again);
-    expect(rejected.printed).toContain("continue with the version that started it");
-    expect([rejected.status, await readFile(join(directory, ".gatehouse-upgrade.prod.json"), "utf8")]).toEqual([
+    const rejectedRun = await type(again);
+    expect(rejectedRun.printed).toContain("continue with the version that started it");
+    expect([rejectedRun.status, await readFile(join(directory, ".gatehouse-upgrade.prod.json"), "utf8")]).toEqual([
       1,
       text,
     ]);
@@ -94,11 +94,11 @@ describe("gatehouse upgrade --stack", () => {
     world.during("copy", () => (world.state.lockedBy = 1));
     await type();
     world.state.lockedBy = undefined;
-    const rejected = await type({
+    const rejectedRun = await type({
       stack: "acme/gatehouse/prod",
       requested: { image: "node:0.18.0", version: undefined },
     });
-    expect(rejected.printed).toContain(
+    expect(rejectedRun.printed).toContain(
       `continue it: ${formatOwnCommand(process.cwd())} upgrade --stack prod --continue`,
     );
     expect((await type({ ...again, stack: "acme/gatehouse/prod" })).status).toBe(0);
@@ -109,25 +109,25 @@ describe("gatehouse upgrade --stack", () => {
     await type();
     world.state.lockedBy = undefined;
     world.state.backend = "https://app.pulumi.example/alice";
-    const rejected = await type(again);
-    expect(rejected.printed).toContain(
+    const rejectedRun = await type(again);
+    expect(rejectedRun.printed).toContain(
       "started with the backend file:///srv/state, but Pulumi is logged in to https://app.pulumi.example: log in to the former",
     );
-    expect([rejected.status, world.state.config["gatehouse:nodeImage"]]).toEqual([1, newImage]);
+    expect([rejectedRun.status, world.state.config["gatehouse:nodeImage"]]).toEqual([1, newImage]);
     expect(world.image()).toBe(oldImage);
     world.state.backend = "file:///srv/state";
     expect((await type(again)).status).toBe(0);
   });
 
   it("restarts the node if Pulumi is no longer installed", async () => {
-    world.during("copy", () => stopping.abort());
+    world.during("copy", () => stopController.abort());
     expect((await type()).printed).toContain("not finished: it was stopped by a signal.");
-    stopping = new AbortController();
-    world.state.isPulumiThere = false;
+    stopController = new AbortController();
+    world.state.isPulumiInstalled = false;
     const { printed } = await type(again);
     expect(printed).toContain("RollbackFailed");
     expect([world.areRunning(), world.image()]).toEqual([true, oldImage]);
-    world.state.isPulumiThere = true;
+    world.state.isPulumiInstalled = true;
     expect((await type(again)).printed).toContain("Rolled back: prod runs 0.16.2");
   });
 
@@ -178,10 +178,10 @@ describe("gatehouse upgrade --stack", () => {
   });
 
   it("does nothing without confirmation, and explains how to confirm without a terminal", async () => {
-    const rejected = await type({ yes: false });
-    expect(rejected.printed).toContain("upgrade: nothing was changed. Without a terminal, pass --yes.\n");
+    const rejectedRun = await type({ yes: false });
+    expect(rejectedRun.printed).toContain("upgrade: nothing was changed. Without a terminal, pass --yes.\n");
     expect((await type({ yes: false, confirm: async () => false })).status).toBe(1);
-    expect([rejected.status, world.state.begun.filter((name) => name !== "look")]).toEqual([1, []]);
+    expect([rejectedRun.status, world.state.begun.filter((name) => name !== "look")]).toEqual([1, []]);
   });
 
   it("upgrades once the user confirms", async () => {

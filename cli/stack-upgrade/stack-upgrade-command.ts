@@ -41,7 +41,8 @@ function connectStack(prefix: string, target: StackTarget): Pick<StackWork, "pla
 }
 
 const defaults = {
-  pulumi: (place: CommandLocation): PulumiCli => createPulumiCli(place, { run: createPulumiProcess(place.directory) }),
+  pulumi: (location: CommandLocation): PulumiCli =>
+    createPulumiCli(location, { run: createPulumiProcess(location.directory) }),
   connect: connectStack,
   currentContext: (): Promise<string | undefined> => findCurrentContext(),
   clock: systemClock,
@@ -57,47 +58,52 @@ export type StackUpgradeDependencies = Partial<typeof defaults> &
 /** Upgrades a stack's node, or resumes that. Returns 0 if the new version is verified (dry run: if the upgrade could start), else 1. */
 export async function runStackUpgradeCommand(
   options: StackUpgradeOptions,
-  given: StackUpgradeDependencies,
+  dependencies: StackUpgradeDependencies,
 ): Promise<number> {
   try {
-    return await runStack(options, { ...defaults, ...given });
+    return await runStack(options, { ...defaults, ...dependencies });
   } catch (error) {
     if (!(error instanceof UpgradeError)) throw error;
-    given.output.error(`upgrade: ${error.message}\n`);
+    dependencies.output.error(`upgrade: ${error.message}\n`);
     return exitStatus.error;
   }
 }
 
 async function runStack(
   options: StackUpgradeOptions,
-  given: StackUpgradeDependencies & typeof defaults,
+  dependencies: StackUpgradeDependencies & typeof defaults,
 ): Promise<number> {
   const { stack, directory, requested, stateDirectory } = options;
   const path = findRecordPath(directory, stack);
   const known = readRecord(path);
-  const nothing = new UpgradeError(`no upgrade of ${stack} is in flight in ${directory}`);
-  if (known === undefined && requested === undefined) throw nothing;
+  const noUpgrade = new UpgradeError(`no upgrade of ${stack} is in flight in ${directory}`);
+  if (known === undefined && requested === undefined) throw noUpgrade;
   const configFile = await findConfigFile(options, known);
-  const pulumi = given.pulumi({ stack: known?.stack ?? stack, directory, configFile });
-  const place = known ?? (await findStack(options, { ...given, pulumi }));
-  using _lock = lockStack(stateDirectory, place.prefix);
+  const pulumi = dependencies.pulumi({ stack: known?.stack ?? stack, directory, configFile });
+  const location = known ?? (await findStack(options, { ...dependencies, pulumi }));
+  using _lock = lockStack(stateDirectory, location.prefix);
   // Another run that had the lock until now may have started an upgrade or finished this one.
-  const current = readRecord(path);
-  if (current?.id !== known?.id) {
+  const currentRecord = readRecord(path);
+  if (currentRecord?.id !== known?.id) {
     throw new UpgradeError(
       `another gatehouse upgrade of ${stack} was running; check its outcome, then run the command again`,
     );
   }
-  const say = (line: string) => given.output.out(`${line}\n`);
-  const connect = (target: StackTarget) => ({ ...given, say, pulumi, ...given.connect(place.prefix, target) });
-  if (current !== undefined) {
-    await requireBackend(current, pulumi);
-    const record = resumeRequested(current, { ...options, configFile });
+  const say = (line: string) => dependencies.output.out(`${line}\n`);
+  const connect = (target: StackTarget) => ({
+    ...dependencies,
+    say,
+    pulumi,
+    ...dependencies.connect(location.prefix, target),
+  });
+  if (currentRecord !== undefined) {
+    await requireBackend(currentRecord, pulumi);
+    const record = resumeRequested(currentRecord, { ...options, configFile });
     return await runSteps(record, path, true, connect(record.target));
   }
-  if (requested === undefined) throw nothing;
-  const work = connect(place.target);
-  const record = await beginUpgrade(place, { ...options, requested, configFile }, work);
+  if (requested === undefined) throw noUpgrade;
+  const work = connect(location.target);
+  const record = await beginUpgrade(location, { ...options, requested, configFile }, work);
   return typeof record === "number" ? record : await runSteps(record, path, false, work);
 }
 
@@ -162,14 +168,14 @@ async function findConfigFile(
 }
 
 async function runSteps(
-  begun: StackRecord,
+  startedRecord: StackRecord,
   path: string,
   isResumed: boolean,
   { output, ...work }: StackWork & Readonly<{ output: CommandOutput }>,
 ): Promise<number> {
-  if (isResumed) work.say(`Resuming ${describeRecord(begun)}.`);
+  if (isResumed) work.say(`Resuming ${describeRecord(startedRecord)}.`);
   const remember = (record: StackRecord) => writeRecord(path, record);
-  const { record, waits } = await runStackUpgrade(begun, { isResumed, remember }, work);
+  const { record, waits } = await runStackUpgrade(startedRecord, { isResumed, remember }, work);
   if (waits !== undefined) {
     output.error(`upgrade: not finished: ${waits}\nThe node may be down. Continue: ${formatContinueCommand(record)}\n`);
     return exitStatus.error;

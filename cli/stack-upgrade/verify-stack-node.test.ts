@@ -30,14 +30,19 @@ const report = async () => "0xold";
 /** The sidecar returns these statuses, one per check, and then the last one. */
 async function verify(said: readonly SidecarStatus[], blockHash: VerifyVersionDependencies["blockHash"]) {
   const { clock, advance } = createWorldTime();
-  let looks = 0;
+  let checkCount = 0;
   const look = async () => {
-    const now = said[Math.min(looks, said.length - 1)] ?? describeNode();
-    looks += 1;
+    const now = said[Math.min(checkCount, said.length - 1)] ?? describeNode();
+    checkCount += 1;
     return { ok: true, said: now } as const;
   };
-  const verified = verifyStackNode(options, { look, blockHash, clock, pause: async (ms) => advance(ms) });
-  const why = await verified.then(
+  const verification = verifyStackNode(options, {
+    checkNode: look,
+    blockHash,
+    clock,
+    pause: async (ms) => advance(ms),
+  });
+  const why = await verification.then(
     () => undefined,
     (error: unknown) => (error as Error).message,
   );
@@ -46,8 +51,8 @@ async function verify(said: readonly SidecarStatus[], blockHash: VerifyVersionDe
 
 describe("the verification of a node", () => {
   it("fails at once if an old block has a different hash, whatever else the sidecar reports", async () => {
-    const failed = await verify([describeNode(["NoRestartPending"])], async () => "0xnew");
-    expect(failed).toEqual({
+    const failedVerification = await verify([describeNode(["NoRestartPending"])], async () => "0xnew");
+    expect(failedVerification).toEqual({
       why: "its data differs: block 37, which had the hash 0xold, has the hash 0xnew",
       tookMs: 0,
     });
@@ -55,8 +60,8 @@ describe("the verification of a node", () => {
 
   it("waits for an old block that is not returned yet", async () => {
     let asked = 0;
-    const answerLate = async () => ((asked += 1) > 2 ? "0xold" : undefined);
-    expect(await verify([describeNode()], answerLate)).toEqual({ why: undefined, tookMs: 200 });
+    const respondLate = async () => ((asked += 1) > 2 ? "0xold" : undefined);
+    expect(await verify([describeNode()], respondLate)).toEqual({ why: undefined, tookMs: 200 });
   });
 
   it("fails at its time limit if the block is never returned", async () => {

@@ -25,10 +25,11 @@ export type NodeVerificationOptions = Readonly<{
 }> &
   VerificationLimits;
 
-export type VerifyVersionDependencies = Pick<StackQueries, "look" | "blockHash"> & Pick<StackWork, "clock" | "pause">;
+export type VerifyVersionDependencies = Pick<StackQueries, "checkNode" | "blockHash"> &
+  Pick<StackWork, "clock" | "pause">;
 
 /** Sidecar conditions that must be True, and those of them that a pause leaves False. */
-const wanted = ["RpcResponding", "ConfigReconciled", "NoRestartPending", "VersionConsistent"] as const;
+const neededTypes = ["RpcResponding", "ConfigReconciled", "NoRestartPending", "VersionConsistent"] as const;
 const falseInPause: ReadonlySet<string> = new Set(["ConfigReconciled", "NoRestartPending"]);
 
 /** @throws {UpgradeError} at the deadline; at once if an old block has a different hash. */
@@ -42,11 +43,11 @@ export function verifyStackNode(
 
 async function findProblem(
   options: NodeVerificationOptions,
-  { look, blockHash }: VerifyVersionDependencies,
+  { checkNode: look, blockHash }: VerifyVersionDependencies,
 ): Promise<string | undefined> {
-  const looked = await look();
-  if (!looked.ok) return looked.message;
-  const { said } = looked;
+  const nodeCheck = await look();
+  if (!nodeCheck.ok) return nodeCheck.message;
+  const { said } = nodeCheck;
   const { before } = options;
   // An unhealthy node is queried too: a different hash matters more than its other problems.
   const hash = before.block === undefined || !said.node.answers ? undefined : await blockHash(before.block.number);
@@ -60,17 +61,20 @@ function findSidecarProblem(
   { version, image, before, mayBePaused }: NodeVerificationOptions,
 ): string | undefined {
   if (!said.node.answers) return "the node does not respond";
-  const reported = readReportedVersion(said, image);
+  const reportedVersion = readReportedVersion(said, image);
   const expected = { version: parseNodeVersion(version) };
-  const ofVersion = findVersionConcern(expected, before, { reported: reported && { version: reported } });
+  const ofVersion = findVersionConcern(expected, before, { reported: reportedVersion && { version: reportedVersion } });
   if (ofVersion !== undefined) return ofVersion;
   const pause = findCondition(said, "NotPaused");
   if (!mayBePaused && pause?.reason === "Paused") return `the sidecar is paused (NotPaused): ${pause.message}`;
-  const needed = [
-    ...wanted.filter((type) => !mayBePaused || !falseInPause.has(type)),
+  const requiredTypes = [
+    ...neededTypes.filter((type) => !mayBePaused || !falseInPause.has(type)),
     ...(before.autoPrune ? ["Pruning"] : []),
     ...(before.metrics ? ["MetricsArriving"] : []),
   ];
-  const missing = needed.find((type) => !hasCondition(said, type));
-  return missing && `${missing}: ${findCondition(said, missing)?.message ?? "the sidecar does not report it yet"}`;
+  const missingType = requiredTypes.find((type) => !hasCondition(said, type));
+  return (
+    missingType &&
+    `${missingType}: ${findCondition(said, missingType)?.message ?? "the sidecar does not report it yet"}`
+  );
 }

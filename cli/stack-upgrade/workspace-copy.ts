@@ -31,8 +31,8 @@ export async function checkWorkspace(volume: string): Promise<VolumeReport> {
   const leftovers = await listNames(join(volume, workDirectory));
   const copies: string[] = [];
   for (const id of leftovers) {
-    const { copy, restoring, restored } = locatePlaces(volume, id);
-    for (const path of [copy, restoring, restored]) if (await entryExists(path)) copies.push(id);
+    const { copy, restoringPath, restored } = locatePaths(volume, id);
+    for (const path of [copy, restoringPath, restored]) if (await entryExists(path)) copies.push(id);
   }
   // If nothing can be written there, the copy fails too, and reports the problem itself.
   const clones = await canClone(volume).catch(() => false);
@@ -41,7 +41,7 @@ export async function checkWorkspace(volume: string): Promise<VolumeReport> {
 
 /** Copies the directories of a stopped node; restarts a half-finished copy, and removes a failed one. */
 export async function copyWorkspace(volume: string, id: string): Promise<void> {
-  const { work, part, copy } = locatePlaces(volume, id);
+  const { work, part, copy } = locatePaths(volume, id);
   if (await entryExists(copy)) return;
   try {
     await rm(part, { recursive: true, force: true });
@@ -64,29 +64,29 @@ export async function copyWorkspace(volume: string, id: string): Promise<void> {
  * the new version, and once it is called `restoring`, to the copy.
  */
 export async function rollBackWorkspace(volume: string, id: string): Promise<void> {
-  const { work, copy, restoring, restored, aside } = locatePlaces(volume, id);
+  const { work, copy, restoringPath, restored, aside } = locatePaths(volume, id);
   if (await entryExists(restored)) return;
-  if (!(await entryExists(restoring))) {
+  if (!(await entryExists(restoringPath))) {
     if (!(await entryExists(copy))) throw new Error(`there is no complete copy ${id} on the volume`);
     for (const name of kept) await renameEntries(join(volume, name), join(aside, name), join(aside, name));
-    await rename(copy, restoring);
+    await rename(copy, restoringPath);
     await syncDirectory(work);
   }
-  for (const name of kept) await renameEntries(join(restoring, name), join(volume, name), join(aside, name));
-  await rename(restoring, restored);
+  for (const name of kept) await renameEntries(join(restoringPath, name), join(volume, name), join(aside, name));
+  await rename(restoringPath, restored);
   await syncDirectory(work);
 }
 
 /** Removes the copy of a finished upgrade, but not the data of a failed version. */
 export async function removeCopy(volume: string, id: string): Promise<void> {
-  const { work, part, copy, restoring, restored, aside } = locatePlaces(volume, id);
-  for (const path of [part, copy, restoring, restored]) await rm(path, { recursive: true, force: true });
+  const { work, part, copy, restoringPath, restored, aside } = locatePaths(volume, id);
+  for (const path of [part, copy, restoringPath, restored]) await rm(path, { recursive: true, force: true });
   if (!(await entryExists(aside))) await rm(work, { recursive: true, force: true });
 }
 
 /** Removes everything that an upgrade left, including the data of a failed version. */
 export async function discardWork(volume: string, id: string): Promise<void> {
-  await rm(locatePlaces(volume, id).work, { recursive: true, force: true });
+  await rm(locatePaths(volume, id).work, { recursive: true, force: true });
 }
 
 /** Flushes the data of a stopped node to disk, so that a snapshot includes it. */
@@ -111,10 +111,10 @@ export async function restoreWorkspace(volume: string, snapshot: string): Promis
 }
 
 /** Lists the places of an upgrade on a volume. The name of its copy shows how far it is. */
-function locatePlaces(volume: string, id: string) {
+function locatePaths(volume: string, id: string) {
   const work = join(volume, workDirectory, id);
-  const [part, copy, restoring] = [join(work, "part"), join(work, "copy"), join(work, "restoring")];
-  return { work, part, copy, restoring, restored: join(work, "restored"), aside: join(work, "aside") };
+  const [part, copy, restoringPath] = [join(work, "part"), join(work, "copy"), join(work, "restoring")];
+  return { work, part, copy, restoringPath, restored: join(work, "restored"), aside: join(work, "aside") };
 }
 
 /** Moves the entries of one directory into another on the same file system; resumes after a kill. Sets aside entries that a node has created there since. */

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { parseJson } from "#daemon/json-rpc.ts";
 import { PlatformError } from "./stack-platform.ts";
 
-const shape = z.object({
+const reportSchema = z.object({
   bytes: z.number(),
   freeBytes: z.number(),
   /** Whether the volume's file system supports clones. */
@@ -15,11 +15,11 @@ const shape = z.object({
   conf: z.string().optional(),
 });
 
-export type VolumeReport = Readonly<z.output<typeof shape>>;
+export type VolumeReport = Readonly<z.output<typeof reportSchema>>;
 
 /** @throws {PlatformError} for anything but the output of a job that checked a volume. */
 export function parseVolumeReport(printed: string, volume: string): VolumeReport {
-  const { data } = shape.safeParse(parseJson(printed));
+  const { data } = reportSchema.safeParse(parseJson(printed));
   if (data !== undefined) return data;
   throw new PlatformError(`the check of ${volume} printed something unexpected`, false);
 }
@@ -42,6 +42,6 @@ export function explainJobEnd(
   name: string,
   { status, printed, program }: Readonly<{ status: number | string; printed: string; program: string }>,
 ): string {
-  const missing = explainMissingProgram(printed, program);
-  return missing ?? `${name} exited with status ${status}: ${printed.trim().split("\n").at(-1) ?? ""}`;
+  const missingProgram = explainMissingProgram(printed, program);
+  return missingProgram ?? `${name} exited with status ${status}: ${printed.trim().split("\n").at(-1) ?? ""}`;
 }

@@ -15,10 +15,10 @@ export function deriveEmbeddedAccounts(): EmbeddedAccounts {
 }
 
 function deriveAccount(addressIndex: number): EmbeddedAccount {
-  const derived = mnemonicToAccount(embeddedMnemonic, { addressIndex });
-  const key = derived.getHdKey().privateKey;
+  const derivedAccount = mnemonicToAccount(embeddedMnemonic, { addressIndex });
+  const key = derivedAccount.getHdKey().privateKey;
   if (key === null) throw new Error(`account ${addressIndex} has no private key`);
-  return { address: derived.address, privateKey: bytesToHex(key) };
+  return { address: derivedAccount.address, privateKey: bytesToHex(key) };
 }
 
 /** Writes a key to a file that only its owner can read. */

@@ -29,9 +29,9 @@ const shells: ReadonlySet<string> = new Set(["sh", "dash", "bash", "ash", "busyb
 export function watchLauncher(env: Variables): LauncherWatch {
   const gone = new AbortController();
   if (env["npm_lifecycle_event"] === undefined) return { gone: gone.signal, [Symbol.dispose]: () => undefined };
-  const before = readLaunchers();
+  const launchersBefore = readLaunchers();
   const timer = setInterval(() => {
-    if (readLaunchers() !== before) gone.abort("the parent of this script exited");
+    if (readLaunchers() !== launchersBefore) gone.abort("the parent of this script exited");
   }, intervalMs).unref();
   return { gone: gone.signal, [Symbol.dispose]: () => clearInterval(timer) };
 }

@@ -52,22 +52,22 @@ export async function startChildService(spec: ChildServiceSpec, options: ChildSe
       process.stderr.write(`${logPath} can't be truncated for now: ${String(error)}\n`);
     }
   };
-  const trimming = setInterval(trim, logTrimIntervalMs).unref();
-  const exited = waitForExit(child).finally(() => clearInterval(trimming));
+  const trimTimer = setInterval(trim, logTrimIntervalMs).unref();
+  const exitEvent = waitForExit(child).finally(() => clearInterval(trimTimer));
   const stop = () => stopChild(child, { deadlineMs: options.stopDeadlineMs });
   try {
-    const started = Promise.race([
+    const startResult = Promise.race([
       waitForReady(child),
-      failIfExitedEarly(spec.name, exited, logPath),
+      failIfExitedEarly(spec.name, exitEvent, logPath),
       failIfAborted(options.signal),
     ]);
-    const urls = await within(`${spec.name} becoming ready`, options.readyDeadlineMs, started);
+    const urls = await within(`${spec.name} becoming ready`, options.readyDeadlineMs, startResult);
     return {
       name: spec.name,
       pid: child.pid ?? 0,
       urls,
       readyAfterMs: Math.round(performance.now() - startedAt),
-      exited,
+      exited: exitEvent,
       [Symbol.asyncDispose]: stop,
     };
   } catch (error) {
@@ -106,8 +106,8 @@ function waitForReady(child: ChildProcess): Promise<Record<string, string>> {
 }
 
 /** @throws {StartupError} with the program's last output, once it has exited. */
-export async function failIfExitedEarly(name: string, exited: Promise<string>, logPath: string): Promise<never> {
-  const how = await exited;
+export async function failIfExitedEarly(name: string, exitEvent: Promise<string>, logPath: string): Promise<never> {
+  const how = await exitEvent;
   const said = readFileSync(logPath, "utf8").trim().slice(-lastOutputCharactersMax);
   throw new StartupError(`${name} exited with ${how} before it was ready; the tail of ${logPath}:\n${said}`);
 }

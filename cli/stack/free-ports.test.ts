@@ -10,9 +10,10 @@ test("names the process to stop if a different stack uses the port", async () =>
   const env = { XDG_RUNTIME_DIR: directory, XDG_STATE_HOME: directory };
   await using server = await listenLocally(createServer());
   const { port } = server;
-  const wanted = [{ host: "127.0.0.1", port, owner: "sidecar", setting: "GATEHOUSE_SIDECAR_LISTEN_PORT" }];
+  const requestedPorts = [{ host: "127.0.0.1", port, owner: "sidecar", setting: "GATEHOUSE_SIDECAR_LISTEN_PORT" }];
   const taken = `port ${port} on 127.0.0.1, needed by the sidecar, is in use; stop the process that uses it, or set GATEHOUSE_SIDECAR_LISTEN_PORT to another port.`;
-  const problems = () => requireFreePorts(wanted, env).then(String, (error: unknown) => (error as Error).message);
+  const problems = () =>
+    requireFreePorts(requestedPorts, env).then(String, (error: unknown) => (error as Error).message);
   expect(await problems()).toBe(taken);
   const url = `http://127.0.0.1:${port}`;
   using _ = announceService({ service: "sidecar", pid: process.pid, stopPid: 4_321, url }, env);
@@ -20,11 +21,11 @@ test("names the process to stop if a different stack uses the port", async () =>
 });
 
 test("names both settings that request the same port", async () => {
-  const wanted = [
+  const requestedPorts = [
     { host: "127.0.0.1", port: 9_601, owner: "node", setting: "GATEHOUSE_DEVNET_NODE_HTTP_PORT" },
     { host: "0.0.0.0", port: 9_601, owner: "sidecar", setting: "GATEHOUSE_SIDECAR_LISTEN_PORT" },
   ];
-  await expect(requireFreePorts(wanted, {})).rejects.toThrow(
+  await expect(requireFreePorts(requestedPorts, {})).rejects.toThrow(
     "GATEHOUSE_DEVNET_NODE_HTTP_PORT and GATEHOUSE_SIDECAR_LISTEN_PORT are both set to 9601; change one.",
   );
 });

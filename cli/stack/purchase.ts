@@ -36,8 +36,8 @@ export async function purchase(
   const client = createPublicClient({ transport: http(rpcUrl, { timeout: timeoutMs, retryCount: 0 }) });
   const balance = () =>
     client.readContract({ address: token, abi: erc20Abi, functionName: "balanceOf", args: [payee] });
-  const before = await balance();
-  stdout.write(`The balance of the seller ${payee} is ${formatUsdc(before)}\n\n`);
+  const balanceBefore = await balance();
+  stdout.write(`The balance of the seller ${payee} is ${formatUsdc(balanceBefore)}\n\n`);
   const document: string[] = [];
   const status = await pay(
     { ...order, privateKey: order.clientKey, assets: [token] },
@@ -46,9 +46,9 @@ export async function purchase(
   if (status !== 0) throw new StartupError(`the purchase of ${order.url} failed; see its output above.`);
   const after = await balance();
   stdout.write(
-    `\nThe seller's balance is ${formatUsdc(after)}: ${paint("green", `${formatUsdc(after - before)} more`)}\n`,
+    `\nThe seller's balance is ${formatUsdc(after)}: ${paint("green", `${formatUsdc(after - balanceBefore)} more`)}\n`,
   );
-  if (after <= before) {
+  if (after <= balanceBefore) {
     throw new StartupError(`${order.url} was delivered, but the payee's balance on the chain did not increase.`);
   }
   return json ? JSON.parse(document.join("")) : undefined;

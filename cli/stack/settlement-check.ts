@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { StartupError } from "#daemon/process/startup-error.ts";
 
-const supported = z.object({
+const supportedSchema = z.object({
   kinds: z.array(z.unknown()),
   error: z.string().default("the facilitator reports no reason"),
   signers: z.record(z.string(), z.array(z.string())),
@@ -17,7 +17,7 @@ const timeoutMs = 5_000;
  */
 export async function requireSettlement(facilitatorUrl: string, freshStart: string): Promise<void> {
   const response = await fetch(`${facilitatorUrl}/supported`, { signal: AbortSignal.timeout(timeoutMs) });
-  const { kinds, error, signers } = supported.parse(await response.json());
+  const { kinds, error, signers } = supportedSchema.parse(await response.json());
   if (kinds.length > 0) return;
   const addresses = Object.values(signers).flat().join(",");
   throw new StartupError([

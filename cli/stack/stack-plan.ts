@@ -85,14 +85,14 @@ export function planStack({ directory, accounts, env: user }: StackPlanOptions):
   const resourceServerOwn = buildResourceServerEnvironment(directory, chain, seller);
   const resourceServerEnv = environment(resourceServerSettings, resourceServerOwn);
   const resourceServer = readSettings(resourceServerSettings, { env: resourceServerEnv });
-  const scraped = buildScrapeTargets({
+  const scrapeTargets = buildScrapeTargets({
     sidecar: sidecar.listen,
     pushgateway,
     facilitator: facilitator.operations,
     "resource-server": resourceServer.operations,
   });
   // A Pushgateway has metrics but no page.
-  const pages = scraped
+  const pages = scrapeTargets
     .filter(({ service }) => isOperatedService(service))
     .map(({ service, host, port }) => `${service}=http://${formatAuthority(host, port)}/`);
   const links = pages.join(",");
@@ -112,7 +112,7 @@ export function planStack({ directory, accounts, env: user }: StackPlanOptions):
       resourceServer: formatUrl(resourceServer.listen),
     },
     ports: listStackPorts({ devnet, pushgateway, upstream, sidecar, facilitator, resourceServer }),
-    scraped,
+    scraped: scrapeTargets,
     pages,
     unusedSettings: describeUnusedSettings(user, Object.assign({}, ...all) as Environment),
     environments: {

@@ -116,14 +116,14 @@ function spawnPrometheus(directory: string, port: number, logPath: string): Chil
 
 async function waitForReady(url: string, signal: AbortSignal): Promise<void> {
   const look = () => fetch(`${url}/-/ready`, { signal: AbortSignal.timeout(1_000) }).catch(() => undefined);
-  const answer = await waitUntil(look, (found) => found?.ok === true, { everyMs: pollIntervalMs, signal });
-  if (answer?.ok !== true) throw signal.reason;
+  const readyResponse = await waitUntil(look, (found) => found?.ok === true, { everyMs: pollIntervalMs, signal });
+  if (readyResponse?.ok !== true) throw signal.reason;
 }
 
 /** Finds the alerts page: Debian's Prometheus has only the classic one. */
 async function findAlertsPage(url: string): Promise<string> {
-  const answer = await fetch(`${url}/alerts`, { signal: AbortSignal.timeout(1_000) }).catch(() => undefined);
-  return `${url}${answer?.status === 404 ? "/classic" : ""}/alerts`;
+  const readyResponse = await fetch(`${url}/alerts`, { signal: AbortSignal.timeout(1_000) }).catch(() => undefined);
+  return `${url}${readyResponse?.status === 404 ? "/classic" : ""}/alerts`;
 }
 
 /** Stops Prometheus by closing its standard input; after the deadline, kills its process group, which includes its watch. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createPaint } from "#daemon/command-line/command-output.ts";
 import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
-import { formatThingsToTry } from "./stack-report.ts";
+import { formatSuggestions } from "./stack-report.ts";
 
 const plan = {
   urls: {
@@ -19,7 +19,7 @@ const files = {
   clientKeyFile: "/srv/gatehouse/my state/keys/client",
   workingDirectory: "/srv/gatehouse",
 };
-const shown = formatThingsToTry(plan, files, createPaint(false));
+const shown = formatSuggestions(plan, files, createPaint(false));
 
 test("prints commands that run this program, without querying a registry for a package of its name", () => {
   expect(shown).toContain(`${formatOwnCommand()} status`);

@@ -23,7 +23,7 @@ export function formatReadyTable(rows: readonly ReadyRow[], paint: Paint): strin
 
 type PastedFiles = Readonly<{ nodeConfig: string; clientKeyFile: string; workingDirectory: string }>;
 
-export function formatThingsToTry(
+export function formatSuggestions(
   { urls, chain: { chainId, token }, pages }: Pick<StackPlan, "urls" | "pages"> & Readonly<{ chain: PastedChain }>,
   { nodeConfig, clientKeyFile, workingDirectory }: PastedFiles,
   paint: Paint,
@@ -33,7 +33,7 @@ export function formatThingsToTry(
   const gatehouse = formatOwnCommand(workingDirectory);
   const params = [{ fromBlock: "0x0", toBlock: "0xfa" }];
   const getLogs = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_getLogs", params });
-  const things: readonly (readonly [string, string])[] = [
+  const suggestions: readonly (readonly [string, string])[] = [
     [
       "request too many blocks; the gateway suggests a range that works",
       `curl -s ${urls.gateway} -H 'content-type: application/json' -d '${getLogs}'`,
@@ -50,7 +50,7 @@ export function formatThingsToTry(
     ["check the node's status", `${gatehouse} status --url ${urls.sidecar}`],
     ["see all services and the payments on one page", `${gatehouse} status --page --targets ${pages.join(" ")}`],
   ];
-  const lines = things.map(([what, line], index) => `${index + 1}. ${what}:\n   ${paint("cyan", line)}`);
+  const lines = suggestions.map(([what, line], index) => `${index + 1}. ${what}:\n   ${paint("cyan", line)}`);
   const title = paint("bold", "Six things to try; paste any of these lines:");
   return [title, "", ...lines, "", "Ctrl-C stops everything."].join("\n");
 }
@@ -59,6 +59,6 @@ type PastedChain = Pick<StackPlan["chain"], "chainId" | "token">;
 
 /** Formats the command that starts a stack again without its state. */
 export function formatFreshStart({ root }: Pick<StateDirectory, "root">, workingDirectory: string): string {
-  const place = relative(workingDirectory, root) || ".";
-  return `${formatOwnCommand(workingDirectory)} ${formatShellWords(["stack", "--fresh", "--state-dir", place])}`;
+  const relativeRoot = relative(workingDirectory, root) || ".";
+  return `${formatOwnCommand(workingDirectory)} ${formatShellWords(["stack", "--fresh", "--state-dir", relativeRoot])}`;
 }

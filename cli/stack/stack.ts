@@ -21,7 +21,7 @@ import {
   renderRoutesFile,
 } from "./state-directory.ts";
 import { requireSettlement } from "./settlement-check.ts";
-import { formatFreshStart, formatReadyTable, formatThingsToTry, type ReadyRow } from "./stack-report.ts";
+import { formatFreshStart, formatReadyTable, formatSuggestions, type ReadyRow } from "./stack-report.ts";
 
 export type StackOptions = Readonly<{
   once: boolean;
@@ -142,11 +142,11 @@ async function startAndBuy(
   await writeFile(directory.routes, renderRoutesFile(sale, plan.urls.upstream), { mode: 0o600 });
   const { rows, configPath } = await startParts(plan, directory, resources, dependencies);
   await requireSettlement(plan.urls.facilitator, formatFreshStart(directory, process.cwd()));
-  const watching = observe === undefined ? [] : [await startObserver(plan, directory, observe, resources, signal)];
-  const parts = [...rows, ...watching];
+  const observers = observe === undefined ? [] : [await startObserver(plan, directory, observe, resources, signal)];
+  const parts = [...rows, ...observers];
   stdout.write(`${formatReadyTable(parts, paint)}\n\n`);
   signal.throwIfAborted();
-  const bought = await purchase(
+  const purchaseResult = await purchase(
     {
       url: `${plan.urls.resourceServer}/data`,
       network: `eip155:${sale.chainId}`,
@@ -164,7 +164,7 @@ async function startAndBuy(
   const paidAfterMs = Math.round(performance.now() - startedAt);
   stdout.write(`${paint(["bold", "green"], `First paid response ${paidAfterMs} ms after the start.`)}\n\n`);
   const files = { nodeConfig: configPath, clientKeyFile: directory.clientKey, workingDirectory: process.cwd() };
-  return { hints: formatThingsToTry(plan, files, paint), document: { parts, purchase: bought, paidAfterMs } };
+  return { hints: formatSuggestions(plan, files, paint), document: { parts, purchase: purchaseResult, paidAfterMs } };
 }
 
 /** Starts Prometheus for the running services. Loaded only on request: other starts do not need the rules. */

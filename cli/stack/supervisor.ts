@@ -21,14 +21,14 @@ export async function supervise(
   { announce }: Readonly<{ announce: PrintEvent }>,
 ): Promise<ChildService> {
   const first = await startChildService(spec, options);
-  const stopping = new AbortController();
-  const signal = AbortSignal.any([stopping.signal, options.signal]);
-  let current: ChildService | undefined = first;
+  const stopController = new AbortController();
+  const signal = AbortSignal.any([stopController.signal, options.signal]);
+  let currentService: ChildService | undefined = first;
   const watch = async (): Promise<void> => {
     const restarts: number[] = [];
     let how = await first.exited;
     for (;;) {
-      current = undefined;
+      currentService = undefined;
       if (signal.aborted) return;
       const now = performance.now();
       restarts.push(now);
@@ -42,25 +42,25 @@ export async function supervise(
       await pause(options.pauseMs, signal);
       if (signal.aborted) return;
       try {
-        current = await startChildService(spec, { ...options, signal });
+        currentService = await startChildService(spec, { ...options, signal });
       } catch (error) {
         if (signal.aborted) return;
         how = `a failed start: ${error instanceof Error ? error.message : String(error)}`;
         continue;
       }
-      announce(`${spec.name} is ready again after ${current.readyAfterMs} ms`);
-      how = await current.exited;
+      announce(`${spec.name} is ready again after ${currentService.readyAfterMs} ms`);
+      how = await currentService.exited;
     }
   };
-  const watching = watch().catch((error: unknown) => {
+  const watchLoop = watch().catch((error: unknown) => {
     if (!signal.aborted) announce(error instanceof Error ? error.message : String(error));
   });
   return {
     ...first,
     [Symbol.asyncDispose]: async () => {
-      stopping.abort();
-      await current?.[Symbol.asyncDispose]();
-      await watching;
+      stopController.abort();
+      await currentService?.[Symbol.asyncDispose]();
+      await watchLoop;
     },
   };
 }
@@ -82,8 +82,8 @@ export function createPartGroup(): PartGroup {
     start: async <const Starts extends readonly Promise<AsyncDisposable>[]>(starts: Starts) => {
       const results = await Promise.allSettled(starts);
       parts.push(...results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : [])));
-      const failed = results.find((result) => result.status === "rejected");
-      if (failed !== undefined) throw failed.reason;
+      const failedResult = results.find((result) => result.status === "rejected");
+      if (failedResult !== undefined) throw failedResult.reason;
       return results.map((result) => (result as PromiseFulfilledResult<AsyncDisposable>).value) as Started<Starts>;
     },
     [Symbol.asyncDispose]: async () => {

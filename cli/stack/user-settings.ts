@@ -17,7 +17,7 @@ export function preferFile({ service, schema }: SettingsDefinition, own: Environ
 }
 
 /** Services and commands whose settings no part of the stack reads, and the reason or alternative. */
-const unused: Readonly<Record<string, string>> = {
+const unusedReasons: Readonly<Record<string, string>> = {
   GATEHOUSE_GATEWAY_: "the sidecar is the gateway, with GATEHOUSE_SIDECAR_GATEWAY_…",
   GATEHOUSE_ENGINE_PROXY_: "the stack runs no containers",
   GATEHOUSE_RESTORE_: "the stack restores no snapshot",
@@ -30,7 +30,7 @@ const unused: Readonly<Record<string, string>> = {
 };
 
 /** Settings on which the services must agree; the user's value reaches one of them. */
-const shared: ReadonlySet<string> = new Set([
+const sharedSettings: ReadonlySet<string> = new Set([
   "GATEHOUSE_SIDECAR_NODE_WORKSPACE",
   "GATEHOUSE_SIDECAR_NODE_HTTP_URL",
   "GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL",
@@ -44,10 +44,10 @@ const shared: ReadonlySet<string> = new Set([
 export function describeUnusedSettings(user: Variables, own: Environment): readonly string[] {
   const given = Object.keys(user).filter((name) => (user[name] ?? "") !== "");
   return given.flatMap((name) => {
-    const why = Object.entries(unused).find(([prefix]) => name.startsWith(prefix))?.[1];
+    const why = Object.entries(unusedReasons).find(([prefix]) => name.startsWith(prefix))?.[1];
     if (why !== undefined) return [`${name} is not used: ${why}.`];
     const value = own[name];
-    if (!shared.has(name) || value === undefined || value === user[name]) return [];
+    if (!sharedSettings.has(name) || value === undefined || value === user[name]) return [];
     return [`${name} applies to that service alone; the rest of the stack uses ${value}.`];
   });
 }

@@ -15,12 +15,12 @@ test.each([
   ["in the folder it was printed for", formatOwnCommand(root), root],
 ])("the printed command runs this version %s, without querying the registry", (_, command, cwd) => {
   expect(command.startsWith("npx")).toBe(cwd === root);
-  const printed = execFileSync("sh", ["-c", `${command} --version`], {
+  const versionOutput = execFileSync("sh", ["-c", `${command} --version`], {
     cwd,
     encoding: "utf8",
     env: { ...process.env, npm_config_registry: "http://127.0.0.1:1" },
   });
-  expect(printed).toBe(`${packageJson.version}\n`);
+  expect(versionOutput).toBe(`${packageJson.version}\n`);
 });
 
 test("is short in the installation folder, and a full path elsewhere", () => {

@@ -42,6 +42,6 @@ function isSameFile(path: string, other: string): boolean {
 }
 
 function formatPath(path: string, directory: string | undefined): string {
-  const inside = directory === undefined ? ".." : relative(directory, path);
-  return inside.startsWith("..") || !inside.includes("/") ? path : inside;
+  const relativePath = directory === undefined ? ".." : relative(directory, path);
+  return relativePath.startsWith("..") || !relativePath.includes("/") ? path : relativePath;
 }

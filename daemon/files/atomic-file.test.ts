@@ -42,10 +42,10 @@ describe("replaceFile", () => {
 describe("removeTemporaryFiles", () => {
   it("removes only temporary files left by an interrupted replacement of our file", async () => {
     const left = `node.conf.${randomUUID()}.tmp`;
-    const others = ["node.conf", "node.conf.tmp", "node.conf.1.tmp", `other.conf.${randomUUID()}.tmp`];
-    for (const name of [left, ...others]) await writeFile(join(directory, name), "");
+    const otherNames = ["node.conf", "node.conf.tmp", "node.conf.1.tmp", `other.conf.${randomUUID()}.tmp`];
+    for (const name of [left, ...otherNames]) await writeFile(join(directory, name), "");
     await removeTemporaryFiles(directory, (name) => name === "node.conf");
-    expect((await readdir(directory)).sort()).toEqual([...others].sort());
+    expect((await readdir(directory)).sort()).toEqual([...otherNames].sort());
   });
 
   it("does nothing if the directory is missing", async () => {

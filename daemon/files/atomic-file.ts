@@ -25,15 +25,19 @@ export async function replaceFile(
   content: string | Uint8Array,
   options: ReplaceFileOptions = {},
 ): Promise<void> {
-  const before = await readOwnership(path);
+  const previousOwnership = await readOwnership(path);
   const { mode = 0o600 } = options;
   const temporary = `${path}.${randomUUID()}.tmp`;
   try {
-    await using file = await open(temporary, "wx", before === undefined && mode !== "as-directory" ? mode : 0o600);
+    await using file = await open(
+      temporary,
+      "wx",
+      previousOwnership === undefined && mode !== "as-directory" ? mode : 0o600,
+    );
     await file.writeFile(content);
-    if (before !== undefined) {
+    if (previousOwnership !== undefined) {
       await options.copyAttributes?.(path, temporary);
-      await copyOwnership(file, temporary, before);
+      await copyOwnership(file, temporary, previousOwnership);
     } else if (mode === "as-directory") {
       const directory = await stat(dirname(path));
       // Only root can give a file to another user.
@@ -56,8 +60,8 @@ export async function replaceFile(
  */
 export async function removeTemporaryFiles(directory: string, isOurs: (name: string) => boolean): Promise<void> {
   for (const name of await listNames(directory)) {
-    const replaced = name.replace(temporaryEnd, "");
-    if (replaced !== name && isOurs(replaced)) await rm(join(directory, name), { force: true });
+    const targetName = name.replace(temporaryEnd, "");
+    if (targetName !== name && isOurs(targetName)) await rm(join(directory, name), { force: true });
   }
 }
 

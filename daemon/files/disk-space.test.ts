@@ -28,7 +28,7 @@ test("does not report a file system without blocks as full", () => {
 
 test("rounds the used share up, like df", async () => {
   const { freeBytesRatio } = await readDiskSpace(tmpdir());
-  const printed = execFileSync("df", ["-P", tmpdir()], { encoding: "utf8" });
-  const usedPercent = Number(/(\d+)%/.exec(printed)?.[1]);
+  const dfOutput = execFileSync("df", ["-P", tmpdir()], { encoding: "utf8" });
+  const usedPercent = Number(/(\d+)%/.exec(dfOutput)?.[1]);
   expect(Math.abs(usedPercent - 100 * (1 - freeBytesRatio))).toBeLessThanOrEqual(1.1);
 });

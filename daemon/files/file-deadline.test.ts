@@ -11,14 +11,14 @@ function watchedDeadline() {
 }
 
 /** Blocks this process, like a frozen container. */
-function standStill(ms: number): void {
+function blockThread(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 test("a file system that responds while this process is blocked does not count as hung", async () => {
   const { call, hangs } = watchedDeadline();
   const read = call("reading /proc/self/stat", () => readFile("/proc/self/stat", "utf8"));
-  standStill(3 * withinMs);
+  blockThread(3 * withinMs);
   expect(await read).toContain("(");
   expect(hangs()).toBe(false);
 });

@@ -21,8 +21,8 @@ export function readJson5File(path: string): Json5FileResult {
   }
   try {
     const value: unknown = JSON5.parse(text);
-    const twice = text.length > searchedCharacters ? undefined : describeDuplicateKey(text);
-    return twice === undefined ? { ok: true, value, text } : { ok: false, message: twice };
+    const duplicateKey = text.length > searchedCharacters ? undefined : describeDuplicateKey(text);
+    return duplicateKey === undefined ? { ok: true, value, text } : { ok: false, message: duplicateKey };
   } catch (cause) {
     const { lineNumber, columnNumber } = cause as { lineNumber?: number; columnNumber?: number };
     const message = (cause as Error).message.replace(/^JSON5: /, "").replace(/ at \d+:\d+$/, "");

@@ -53,11 +53,11 @@ export function findJson5Line(text: string, path: readonly string[]): number {
   const tree = parseJson5Tree(text);
   if (tree === undefined) return 1;
   for (let length = path.length; length > 0; length -= 1) {
-    const around = findJson5Node(tree.body, path.slice(0, length - 1));
+    const parentNode = findJson5Node(tree.body, path.slice(0, length - 1));
     const key = path[length - 1] ?? "";
     const member =
-      around?.type === "Object" ? around.members.findLast((each) => readJson5Key(each) === key) : undefined;
-    const found = member?.name ?? (around?.type === "Array" ? around.elements[Number(key)] : undefined);
+      parentNode?.type === "Object" ? parentNode.members.findLast((each) => readJson5Key(each) === key) : undefined;
+    const found = member?.name ?? (parentNode?.type === "Array" ? parentNode.elements[Number(key)] : undefined);
     if (found !== undefined) return found.loc.start.line;
   }
   return tree.body.loc.start.line;

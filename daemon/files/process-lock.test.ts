@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { createProcessLock } from "./process-lock.ts";
 
-const nobody = 65_534;
+const nobodyUid = 65_534;
 const isRoot = process.getuid?.() === 0;
 let directory: string;
 let path: string;
@@ -21,15 +21,15 @@ afterEach(() => {
 
 test("only one holder has the lock at a time; the other learns its identity", () => {
   using first = createProcessLock(path, "/data/bin/node.conf");
-  using second = createProcessLock(path, "/data/bin/node.conf");
+  using secondLock = createProcessLock(path, "/data/bin/node.conf");
   expect(first.acquire()).toEqual({ ok: true });
-  expect(second.acquire()).toMatchObject({
+  expect(secondLock.acquire()).toMatchObject({
     ok: false,
     reason: "Locked",
     holder: { pid: process.pid, node: "/data/bin/node.conf" },
   });
   first.remove();
-  expect(second.acquire()).toEqual({ ok: true });
+  expect(secondLock.acquire()).toEqual({ ok: true });
 });
 
 test.skipIf(!isRoot).each([0o644, 0o600])(
@@ -37,12 +37,12 @@ test.skipIf(!isRoot).each([0o644, 0o600])(
   (mode) => {
     chmodSync(directory, 0o777);
     writeFileSync(path, "", { mode });
-    process.seteuid?.(nobody);
+    process.seteuid?.(nobodyUid);
     using lock = createProcessLock(path, "/data/bin/node.conf");
     expect(lock.acquire()).toEqual({
       ok: false,
       reason: "NotOurs",
-      why: `${path} can't be written by user ${nobody}; remove it once no sidecar runs there: rm ${path}`,
+      why: `${path} can't be written by user ${nobodyUid}; remove it once no sidecar runs there: rm ${path}`,
     });
   },
 );
@@ -53,12 +53,12 @@ test.skipIf(!isRoot).each([
 ])("names the owner of a directory that the user can't write to: %i (skipped: needs root)", (owner, asOwner) => {
   chmodSync(directory, 0o755);
   chownSync(directory, owner, owner);
-  process.seteuid?.(nobody);
+  process.seteuid?.(nobodyUid);
   using lock = createProcessLock(path, "/data/bin/node.conf");
   expect(lock.acquire()).toEqual({
     ok: false,
     reason: "LockFailed",
-    why: `(unable to open database file); the directory belongs to user ${owner}; ${asOwner}run \`chown -R ${nobody} ${directory}\``,
+    why: `(unable to open database file); the directory belongs to user ${owner}; ${asOwner}run \`chown -R ${nobodyUid} ${directory}\``,
   });
 });
 
@@ -68,6 +68,6 @@ test("a named pipe in place of the holder file neither blocks nor is trusted", (
   expect(first.acquire()).toEqual({ ok: true });
   rmSync(`${path}.json`);
   execFileSync("mkfifo", [`${path}.json`]);
-  using second = createProcessLock(path, "/data/bin/node.conf");
-  expect(second.acquire()).toEqual({ ok: false, reason: "Locked" });
+  using secondLock = createProcessLock(path, "/data/bin/node.conf");
+  expect(secondLock.acquire()).toEqual({ ok: false, reason: "Locked" });
 });

@@ -27,12 +27,12 @@ export async function readRegularFile(path: string, limitBytes: number): Promise
   await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const stats = await file.stat();
   if (!stats.isFile()) throw new RegularFileError("not_regular", "it is not a regular file");
-  const bytes = await readUpTo(file, stats.size, limitBytes);
+  const bytes = await readBounded(file, stats.size, limitBytes);
   // Read after the content: `bytes` may include changes made in between.
   return { bytes, changedAtMs: (await file.stat()).ctimeMs };
 }
 
-async function readUpTo(file: FileHandle, size: number, limitBytes: number): Promise<Uint8Array> {
+async function readBounded(file: FileHandle, size: number, limitBytes: number): Promise<Uint8Array> {
   if (size > limitBytes) throw buildSizeError(limitBytes);
   // One byte over the limit, to detect a file that grows while it is read.
   const buffer = Buffer.alloc(limitBytes + 1);
@@ -61,7 +61,7 @@ export function readRegularText(path: string, limitBytes: number): string {
     const stats = fstatSync(file);
     if (!stats.isFile()) throw new RegularFileError("not_regular", "it is not a regular file");
     if (stats.size > limitBytes) throw buildSizeError(limitBytes);
-    return readTextUpTo(file, limitBytes);
+    return readBoundedText(file, limitBytes);
   } finally {
     closeSync(file);
   }
@@ -76,16 +76,16 @@ export function readRegularText(path: string, limitBytes: number): string {
  * @throws the file system's own error (`ENOENT`, `EACCES`, …).
  */
 export function readNamedText(file: string | 0, limitBytes: number): string {
-  if (file === 0) return readTextUpTo(file, limitBytes);
-  const opened = openSync(file, constants.O_RDONLY);
+  if (file === 0) return readBoundedText(file, limitBytes);
+  const fileDescriptor = openSync(file, constants.O_RDONLY);
   try {
-    return readTextUpTo(opened, limitBytes);
+    return readBoundedText(fileDescriptor, limitBytes);
   } finally {
-    closeSync(opened);
+    closeSync(fileDescriptor);
   }
 }
 
-function readTextUpTo(file: number, limitBytes: number): string {
+function readBoundedText(file: number, limitBytes: number): string {
   const pieces: Buffer[] = [];
   for (let length = 0; ;) {
     const piece = Buffer.allocUnsafe(pieceBytes);

@@ -98,9 +98,9 @@ function follow() {
   const taken: object[] = [];
   const metrics = new Registry();
   const dependencies = reporting(metrics);
-  const watched = watchFile({ ...file(), read: readAny, apply: (value) => void taken.push(value) }, dependencies);
+  const watchedFile = watchFile({ ...file(), read: readAny, apply: (value) => void taken.push(value) }, dependencies);
   return {
-    watched,
+    watchedFile,
     taken: (at: number) => expect.poll(() => taken.at(-1)).toEqual({ at }),
     listed: () => dependencies.files.list()[0],
     metric: async () => /gatehouse_file_loaded\{setting="a.setting"\} (\d)/.exec(await metrics.metrics())?.[1],
@@ -109,8 +109,8 @@ function follow() {
 }
 
 it("is reloaded on each change after its folder was removed and recreated", async () => {
-  const { watched, taken, missed } = follow();
-  await using _watched = watched;
+  const { watchedFile, taken, missed } = follow();
+  await using _watched = watchedFile;
   await taken(1);
   rmSync(join(folder, "data"), { recursive: true });
   await missed();
@@ -121,8 +121,8 @@ it("is reloaded on each change after its folder was removed and recreated", asyn
 });
 
 it("is reloaded on each change after a link to a different file replaced it", async () => {
-  const { watched, taken } = follow();
-  await using _watched = watched;
+  const { watchedFile, taken } = follow();
+  await using _watched = watchedFile;
   await taken(1);
   writeFileSync(join(folder, "other"), "{ at: 2 }");
   symlinkSync(join(folder, "other"), join(folder, "link"));
@@ -133,8 +133,8 @@ it("is reloaded on each change after a link to a different file replaced it", as
 });
 
 it("is reloaded after an in-place edit of the same length with its mtime restored", async () => {
-  const { watched, taken } = follow();
-  await using _watched = watched;
+  const { watchedFile, taken } = follow();
+  await using _watched = watchedFile;
   await taken(1);
   const { atime, mtime } = statSync(path);
   writeFileSync(path, "{ at: 2 }");
@@ -143,15 +143,15 @@ it("is reloaded after an in-place edit of the same length with its mtime restore
 });
 
 it("is reloaded if it changes before the watch starts", async () => {
-  const { watched, taken } = follow();
-  await using _watched = watched;
+  const { watchedFile, taken } = follow();
+  await using _watched = watchedFile;
   writeFileSync(path, "{ at: 22 }");
   await taken(22);
 });
 
 it("is reloaded when its folder link is swapped as by Kubernetes", async () => {
-  const { watched, taken } = follow();
-  await using _watched = watched;
+  const { watchedFile, taken } = follow();
+  await using _watched = watchedFile;
   for (const at of [2, 3]) {
     mkdirSync(join(folder, `..${at}`));
     writeFileSync(join(folder, `..${at}`, "file.json5"), `{ at: ${at} }`);
@@ -164,8 +164,8 @@ it("is reloaded when its folder link is swapped as by Kubernetes", async () => {
 });
 
 it("reports the active content, and that the current file is not active", async () => {
-  const { watched, taken, missed, listed, metric } = follow();
-  await using _watched = watched;
+  const { watchedFile, taken, missed, listed, metric } = follow();
+  await using _watched = watchedFile;
   const first = listed();
   expect(first).toEqual({ setting: "a.setting", path, sha256: hash("sha256", "{ at: 1 }"), readAt: first?.readAt });
   expect(await metric()).toBe("1");

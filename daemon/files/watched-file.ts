@@ -44,18 +44,18 @@ export function watchFile<Value>(
   { read, apply, ...file }: WatchedFileOptions<Value>,
   dependencies: WatchedFileDependencies,
 ): AsyncDisposable {
-  const watched = createWatchedFile(file, dependencies);
+  const watchedFile = createWatchedFile(file, dependencies);
   const load = (): readonly string[] => {
-    const content = watched.read();
+    const content = watchedFile.read();
     if (!content.ok) return [content.message];
-    const reading = read(content.value);
-    if (!reading.ok) return reading.problems;
-    apply(reading.value);
-    watched.recordActive(content.text);
+    const readResult = read(content.value);
+    if (!readResult.ok) return readResult.problems;
+    apply(readResult.value);
+    watchedFile.recordActive(content.text);
     return [];
   };
-  watched.requireUsable(load());
-  return watched.follow(() => watched.report(load()));
+  watchedFile.requireUsable(load());
+  return watchedFile.follow(() => watchedFile.report(load()));
 }
 
 /** {@link WatchedFileOptions} with an asynchronous `read`. */
@@ -71,20 +71,20 @@ export async function openWatchedFile<Value>(
   { read, apply, ...file }: OpenFileOptions<Value>,
   dependencies: WatchedFileDependencies,
 ): Promise<AsyncDisposable> {
-  const watched = createWatchedFile(file, dependencies);
+  const watchedFile = createWatchedFile(file, dependencies);
   const load = async (): Promise<readonly string[]> => {
-    const content = watched.read();
+    const content = watchedFile.read();
     if (!content.ok) return [content.message];
-    const reading = await read(content.value);
-    if (!reading.ok) return reading.problems;
-    apply(reading.value);
-    watched.recordActive(content.text);
+    const readResult = await read(content.value);
+    if (!readResult.ok) return readResult.problems;
+    apply(readResult.value);
+    watchedFile.recordActive(content.text);
     return [];
   };
-  watched.requireUsable(await load());
-  let loading = Promise.resolve();
-  return watched.follow(() => {
-    loading = loading.then(async () => watched.report(await load()));
+  watchedFile.requireUsable(await load());
+  let lastLoad = Promise.resolve();
+  return watchedFile.follow(() => {
+    lastLoad = lastLoad.then(async () => watchedFile.report(await load()));
   });
 }
 

@@ -21,7 +21,7 @@ export function registerForHotRestart(environment: NodeJS.ProcessEnv): HotRestar
   delete environment[hotRestartVariable];
   const given = new Map<string, SocketHandle[]>();
   let isHandedOver = false;
-  const proceeding = Promise.withResolvers<void>();
+  const proceedSignal = Promise.withResolvers<void>();
   let notify: ((file: ActiveSettings) => void) | undefined;
   let release: (() => Promise<void>) | undefined;
   let leave: (() => void) | undefined;
@@ -34,11 +34,11 @@ export function registerForHotRestart(environment: NodeJS.ProcessEnv): HotRestar
         notify?.(message.file);
         return;
       case "proceed":
-        proceeding.resolve();
+        proceedSignal.resolve();
         return;
       case "serving":
         // Closes sockets for which the new settings have no listener: otherwise they would queue connections that are never accepted.
-        for (const unused of given.values()) for (const one of unused) one.close();
+        for (const unusedSockets of given.values()) for (const one of unusedSockets) one.close();
         given.clear();
         return;
       case "yield":
@@ -65,7 +65,7 @@ export function registerForHotRestart(environment: NodeJS.ProcessEnv): HotRestar
       // Until the process may proceed, nothing else keeps it alive.
       process.channel?.ref();
       sendToSupervisor({ type: "prepared" });
-      await Promise.race([proceeding.promise, waitForAbort(signal)]);
+      await Promise.race([proceedSignal.promise, waitForAbort(signal)]);
       process.channel?.unref();
     },
     followSettings: (follow) => {

@@ -39,10 +39,10 @@ export function startServiceProcess(
   settingsPath: string,
   environment: NodeJS.ProcessEnv,
 ): ServiceProcess {
-  const [program, ...before] = ownProgram;
+  const [program, ...programArguments] = ownProgram;
   let child: ChildProcess;
   try {
-    child = spawnService([program, ...before, service, "--settings", settingsPath], environment);
+    child = spawnService([program, ...programArguments, service, "--settings", settingsPath], environment);
   } catch (error) {
     return describeUnstarted(`${program} can't be run: ${(error as Error).message}`);
   }
@@ -83,7 +83,7 @@ function followService(child: ChildProcess): ServiceProcess {
     ready: Promise.withResolvers<boolean>(),
     yielded: Promise.withResolvers<boolean>(),
   };
-  const offered = new Map<string, SocketHandle[]>();
+  const offeredSockets = new Map<string, SocketHandle[]>();
   const used = new Set<string>();
   let urls: Readonly<Record<string, string>> = {};
   let words = "";
@@ -91,7 +91,7 @@ function followService(child: ChildProcess): ServiceProcess {
     if (message.type === "uses") used.add(message.name);
     else if (message.type === "socket") {
       if (handle !== undefined)
-        offered.set(message.name, [...(offered.get(message.name) ?? []), handle as SocketHandle]);
+        offeredSockets.set(message.name, [...(offeredSockets.get(message.name) ?? []), handle as SocketHandle]);
     } else {
       if (message.type === "ready") ({ urls } = message);
       steps[message.type].resolve(true);
@@ -114,7 +114,7 @@ function followService(child: ChildProcess): ServiceProcess {
     reached: (step) => steps[step].promise,
     ended,
     urls: () => urls,
-    listensOn: (given) => new Map([...[...given].filter(([name]) => used.has(name)), ...offered]),
+    listensOn: (given) => new Map([...[...given].filter(([name]) => used.has(name)), ...offeredSockets]),
     send: (message, handle) => {
       if (child.connected) child.send(message, handle as unknown as SendHandle, {}, () => undefined);
     },
@@ -124,14 +124,14 @@ function followService(child: ChildProcess): ServiceProcess {
 }
 
 async function waitForExit(child: ChildProcess): Promise<number | null> {
-  const closed = once(child, "close").catch(() => undefined);
+  const closeEvent = once(child, "close").catch(() => undefined);
   const status = await new Promise<number | null>((resolve) => {
     child.once("exit", (code) => resolve(code));
     child.once("error", () => {
       if (child.pid === undefined) resolve(1);
     });
   });
-  await Promise.race([closed, pause(lastOutputMs)]);
+  await Promise.race([closeEvent, pause(lastOutputMs)]);
   return status;
 }
 

@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import { createStabilityCheck } from "./settings-source.ts";
 
 /** Whether the files count as settled at each of these checks. */
-const judgeLooks = (paths: readonly string[], looks: string) => {
+const judgeChecks = (paths: readonly string[], checks: string) => {
   const isSettled = createStabilityCheck(paths);
-  return [...looks].map((look) => (isSettled(look) ? "x" : "-")).join("");
+  return [...checks].map((look) => (isSettled(look) ? "x" : "-")).join("");
 };
 
 describe("settings files are read", () => {
@@ -12,11 +12,11 @@ describe("settings files are read", () => {
   const apart = ["/run/gatehouse/live/settings.json5", "/run/gatehouse/secrets/token"];
 
   test("at the second identical check", () => {
-    expect(judgeLooks(alone, "aaabbabbb")).toBe("-xx-x--xx");
+    expect(judgeChecks(alone, "aaabbabbb")).toBe("-xx-x--xx");
   });
 
   test("if stored separately, once unchanged long enough for related files to arrive", () => {
-    expect(judgeLooks(apart, "aaaaabbbbbbbbbbbbb")).toBe("---------------xxx");
-    expect(judgeLooks(apart, "aaaaaaaaaaaab")).toBe("----------xx-");
+    expect(judgeChecks(apart, "aaaaabbbbbbbbbbbbb")).toBe("---------------xxx");
+    expect(judgeChecks(apart, "aaaaaaaaaaaab")).toBe("----------xx-");
   });
 });

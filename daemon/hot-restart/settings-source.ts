@@ -25,29 +25,29 @@ export function listSettingsFiles(path: string, environment: NodeJS.ProcessEnv):
 
 /** Returns a stamp that changes when a file is written or replaced; doesn't read the files. */
 export async function checkFiles(paths: readonly string[]): Promise<string> {
-  const looks = paths.map((path) =>
+  const fileChecks = paths.map((path) =>
     stat(path).then(({ ino, size, mtimeMs, ctimeMs }) => `${ino} ${size} ${mtimeMs} ${ctimeMs}`, explainUnreadable),
   );
-  return (await Promise.all(looks)).join("\n");
+  return (await Promise.all(fileChecks)).join("\n");
 }
 
 /** Consecutive checks that must find the files unchanged; more if they are in several directories, which are deployed one by one. */
-const looksAlone = 2;
-const looksApart = 11;
+const singleFileChecks = 2;
+const multipleFileChecks = 11;
 
 /**
  * Returns a function that decides at each check whether the files may be read. A stack's settings and secrets are rolled out separately
  * (each by its own container, or by the kubelet), but a change to both counts as one change: the new settings may not work without the new
  * secret.
  */
-export function createStabilityCheck(paths: readonly string[]): (look: string) => boolean {
-  const needed = new Set(paths.map((path) => dirname(path))).size > 1 ? looksApart : looksAlone;
+export function createStabilityCheck(paths: readonly string[]): (state: string) => boolean {
+  const neededChecks = new Set(paths.map((path) => dirname(path))).size > 1 ? multipleFileChecks : singleFileChecks;
   let last: string | undefined;
   let same = 0;
-  return (look) => {
-    same = look === last ? same + 1 : 1;
-    last = look;
-    return same >= needed;
+  return (state) => {
+    same = state === last ? same + 1 : 1;
+    last = state;
+    return same >= neededChecks;
   };
 }
 

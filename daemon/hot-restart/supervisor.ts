@@ -29,7 +29,7 @@ const leaveWithinMs = 660_000;
 const triesMax = 3;
 
 /** Backoff between attempts to replace a process that serves without the resources it released. */
-const tryAgain = { initialMs: 1_000, maxMs: 10_000 } as const;
+const retryBackoff = { initialMs: 1_000, maxMs: 10_000 } as const;
 
 type InForce = Readonly<{ process: ServiceProcess; source: SettingsSource; sockets: HeldSockets }>;
 
@@ -43,9 +43,9 @@ type InForce = Readonly<{ process: ServiceProcess; source: SettingsSource; socke
  * its resources, a new process with the old settings replaces it. Resolves to the exit status when the serving process exits for any reason.
  */
 export async function superviseService(supervised: SupervisedService): Promise<number> {
-  const stopping = createStopSignal();
-  const supervisor = new Supervisor(supervised, stopping);
-  stopping.addEventListener("abort", () => supervisor.stop(), { once: true });
+  const stopSignal = createStopSignal();
+  const supervisor = new Supervisor(supervised, stopSignal);
+  stopSignal.addEventListener("abort", () => supervisor.stop(), { once: true });
   process.on("SIGUSR2", () => supervisor.passOn("SIGUSR2"));
   try {
     return await supervisor.run();
@@ -65,9 +65,9 @@ class Supervisor {
   #tries = 0;
   #copies: string | undefined;
 
-  constructor(supervised: SupervisedService, stopping: AbortSignal) {
+  constructor(supervised: SupervisedService, stopSignal: AbortSignal) {
     this.#supervised = supervised;
-    this.#stopping = stopping;
+    this.#stopping = stopSignal;
     this.#files = listSettingsFiles(supervised.settingsPath, supervised.environment);
   }
 
@@ -79,8 +79,8 @@ class Supervisor {
     process.send?.({ type: "ready", urls: first.urls() });
     const isSettled = createStabilityCheck(this.#files);
     for (;;) {
-      const { process: serving } = this.#inForce ?? { process: first };
-      const status = await Promise.race([serving.ended, pause(checkIntervalMs)]);
+      const { process: servingProcess } = this.#inForce ?? { process: first };
+      const status = await Promise.race([servingProcess.ended, pause(checkIntervalMs)]);
       if (status !== undefined) return status ?? 1;
       const now = await checkFiles(this.#files);
       if (!isSettled(now) || (now === check && this.#tries === 0) || this.#leaving.size > 0) continue;
@@ -108,11 +108,11 @@ class Supervisor {
   }
 
   #start(settingsPath: string): ServiceProcess {
-    const started = startServiceProcess(this.#supervised.service, settingsPath, this.#supervised.environment);
-    this.#staying.add(started);
-    void started.ended.then(() => this.#staying.delete(started));
-    if (this.#stopping.aborted) started.signal("SIGTERM");
-    return started;
+    const newProcess = startServiceProcess(this.#supervised.service, settingsPath, this.#supervised.environment);
+    this.#staying.add(newProcess);
+    void newProcess.ended.then(() => this.#staying.delete(newProcess));
+    if (this.#stopping.aborted) newProcess.signal("SIGTERM");
+    return newProcess;
   }
 
   /** Hot-restarts the service with these settings, unless they are active already. */
@@ -137,17 +137,17 @@ class Supervisor {
    * and the old process keeps serving.
    */
   async #replace(old: InForce, first: ServiceProcess, source: SettingsSource): Promise<void> {
-    const backoff = createBackoff(tryAgain);
-    let [next, theirs] = [first, source];
-    for (let isAway = false; ; isAway = true) {
+    const backoff = createBackoff(retryBackoff);
+    let [next, otherSource] = [first, source];
+    for (let isMissing = false; ; isMissing = true) {
       // A draining process receives no more messages.
-      if ((await next.reached("prepared")) && (await this.#startNext(next, theirs))) this.#tries = 0;
+      if ((await next.reached("prepared")) && (await this.#startNext(next, otherSource))) this.#tries = 0;
       if (this.#inForce !== old || this.#stopping.aborted) return;
       const back = this.#start(await this.#copyOf(old.source));
       const hasRecovered = (await back.reached("prepared")) && (await this.#startNext(back, old.source));
       if (hasRecovered) {
         // The dependency recovered between the two attempts: the new settings are still untested.
-        if (isAway) this.#tries = 1;
+        if (isMissing) this.#tries = 1;
         else await this.#reject(next);
         return;
       }
@@ -157,7 +157,7 @@ class Supervisor {
       }
       this.#report(`no process can start, either with the new settings or with the previous ones: ${next.lastWords()}`);
       await Promise.race([pause(backoff.nextMs(), this.#stopping), old.process.ended]);
-      theirs = await readSettingsSource(this.#files);
+      otherSource = await readSettingsSource(this.#files);
       next = this.#start(this.#supervised.settingsPath);
     }
   }
@@ -170,10 +170,10 @@ class Supervisor {
     one.send({ type: "proceed" });
     const isServing = await one.reached("ready");
     const sockets = one.listensOn(held);
-    const dropped = isServing
+    const droppedReason = isServing
       ? [...held].filter(([name]) => !sockets.has(name))
       : [...sockets].filter(([name]) => !held.has(name));
-    for (const [, handles] of dropped) for (const handle of handles) handle.close();
+    for (const [, handles] of droppedReason) for (const handle of handles) handle.close();
     if (!isServing) return false;
     this.#inForce = { process: one, source, sockets };
     one.send({ type: "serving" });
@@ -187,8 +187,8 @@ class Supervisor {
     this.#tries = wasKilled ? this.#tries + 1 : 0;
     if (wasKilled && this.#tries < triesMax) return;
     this.#tries = 0;
-    const killed = "the new process was killed; check that there is enough memory for two processes";
-    this.#report(wasKilled ? killed : next.lastWords() || "the new process exited without a message");
+    const killedReason = "the new process was killed; check that there is enough memory for two processes";
+    this.#report(wasKilled ? killedReason : next.lastWords() || "the new process exited without a message");
   }
 
   #report(rejected?: string, inForce: Pick<InForce, "process" | "source"> | undefined = this.#inForce): void {

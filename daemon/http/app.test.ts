@@ -92,8 +92,8 @@ it("does not count a client that disconnects mid-request as a service error", as
   socket.write("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n12");
   await reading.promise;
   socket.destroy();
-  const counted = 'method="POST",route="/echo",status="400"} 1';
-  await until("the request is counted", generousMs, async () => (await metrics.metrics()).includes(counted));
+  const rejectionCount = 'method="POST",route="/echo",status="400"} 1';
+  await until("the request is counted", generousMs, async () => (await metrics.metrics()).includes(rejectionCount));
   expect(lines).toEqual([]);
 });
 
@@ -145,12 +145,12 @@ it("compresses the responses of one path for clients that accept gzip, after mas
   app.get("/metrics", (c) => c.text(text));
   app.get("/other", (c) => c.text(text));
   const ask = (accepted: string, path = "/metrics") => app.request(path, { headers: { "Accept-Encoding": accepted } });
-  const zipped = await ask("deflate, gzip;q=0.8");
-  const bytes = Buffer.from(await zipped.arrayBuffer());
+  const compressedResponse = await ask("deflate, gzip;q=0.8");
+  const bytes = Buffer.from(await compressedResponse.arrayBuffer());
   expect(gunzipSync(bytes).toString()).toBe(text.replace("a-long-password", "[masked]"));
   expect(bytes.length).toBeLessThan(text.length / 10);
-  expect(zipped.headers.get("Vary")).toBe("Accept-Encoding");
-  for (const rejected of ["gzip;q=0", "identity", "br"])
-    expect((await ask(rejected)).headers.get("Content-Encoding")).toBeNull();
+  expect(compressedResponse.headers.get("Vary")).toBe("Accept-Encoding");
+  for (const encoding of ["gzip;q=0", "identity", "br"])
+    expect((await ask(encoding)).headers.get("Content-Encoding")).toBeNull();
   expect((await ask("gzip", "/other")).headers.get("Content-Encoding")).toBeNull();
 });

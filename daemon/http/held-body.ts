@@ -31,14 +31,14 @@ export async function readHeldRequest(
   limitBytes: number,
   memory: ClientBytes,
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  const received = new HeldRequests(memory, 0);
+  const heldRequests = new HeldRequests(memory, 0);
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array<ArrayBuffer> | undefined>();
   const onData = (chunk: Buffer) => {
-    if (received.length + chunk.length > limitBytes) return reject(new BodyTooLargeError(limitBytes));
-    received.append(chunk);
-    if (!received.count()) resolve(undefined);
+    if (heldRequests.length + chunk.length > limitBytes) return reject(new BodyTooLargeError(limitBytes));
+    heldRequests.append(chunk);
+    if (!heldRequests.count()) resolve(undefined);
   };
-  const onEnd = () => resolve(received.take() as Buffer<ArrayBuffer>);
+  const onEnd = () => resolve(heldRequests.take() as Buffer<ArrayBuffer>);
   const onClose = () => {
     // "close" is also emitted right after "end".
     if (!request.complete) reject(new ClientGoneError("the client disconnected before its request was complete"));
@@ -48,7 +48,7 @@ export async function readHeldRequest(
     return await promise;
   } finally {
     request.off("data", onData).off("end", onEnd).off("error", onClose).off("close", onClose);
-    received.drop(received.length);
+    heldRequests.drop(heldRequests.length);
   }
 }
 

@@ -15,9 +15,9 @@ async function serve(listener: RequestListener) {
   const local = await listenLocally(server);
   const connections: PromiseWithResolvers<void>[] = [];
   server.on("connection", (socket) => {
-    const closed = Promise.withResolvers<void>();
-    connections.push(closed);
-    socket.on("close", () => closed.resolve());
+    const closeEvent = Promise.withResolvers<void>();
+    connections.push(closeEvent);
+    socket.on("close", () => closeEvent.resolve());
   });
   resources.push(local);
   const url = new URL(`${local.url}/a?b=%20`);
@@ -77,8 +77,8 @@ const reject = () => {
 it("closes the connection of a body that is too large, unwanted, over the memory limit, or late", async () => {
   const { url, connections } = await serve((_request, response) => void response.write("x".repeat(100)));
   await expect(send(url, { limitBytes: 10 })).rejects.toThrow("larger than 10 bytes");
-  const unwanted = await send(url, { isWanted: ({ status }) => status !== 200 });
-  expect([unwanted.status, unwanted.body.length]).toEqual([200, 0]);
+  const unwantedResponse = await send(url, { isWanted: ({ status }) => status !== 200 });
+  expect([unwantedResponse.status, unwantedResponse.body.length]).toEqual([200, 0]);
   await expect(send(url, { hold: reject })).rejects.toThrow("no memory left");
   await expect(send(url, { timeoutMs: 50 })).rejects.toMatchObject({ name: "TimeoutError" });
   await Promise.all(connections.map(({ promise }) => promise));
@@ -88,9 +88,9 @@ it("closes the connection of a body that is too large, unwanted, over the memory
 it("fails with the system's error or the abort's reason", async () => {
   await expect(send(new URL("http://127.0.0.1:1/"))).rejects.toMatchObject({ code: "ECONNREFUSED" });
   const { url, arrived } = await serve(() => undefined);
-  const stopped = send(url);
+  const stoppedRequest = send(url);
   await arrived;
   stop.abort(new Error("the server is stopping"));
-  await expect(stopped).rejects.toThrow("the server is stopping");
+  await expect(stoppedRequest).rejects.toThrow("the server is stopping");
   await expect(send(url)).rejects.toThrow("the server is stopping");
 });

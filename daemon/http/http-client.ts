@@ -43,15 +43,15 @@ export type IncomingResponse = ResponseHead & Readonly<{ body: Uint8Array<ArrayB
  * ({@link lookupName}). When `signal` aborts, requests in flight reject with its reason.
  */
 export function createHttpClient({ signal, connectionsMax }: HttpClientOptions): HttpClient {
-  let loading: Promise<Agent> | undefined;
+  let pendingAgent: Promise<Agent> | undefined;
   const inFlight = new Set<Exchange>();
   // With a listener per request, removing one would take longer the more there are.
   signal.addEventListener("abort", () => {
     inFlight.forEach((exchange) => exchange.stop(signal.reason));
-    void loading?.then((agent) => agent.destroy());
+    void pendingAgent?.then((agent) => agent.destroy());
   });
   return async (request) => {
-    const agent = await (loading ??= loadAgent(connectionsMax));
+    const agent = await (pendingAgent ??= loadAgent(connectionsMax));
     signal.throwIfAborted();
     const { origin, path, method, headers, body, timeoutMs } = request;
     const exchange = new Exchange(request);

@@ -86,16 +86,18 @@ test("rejects a body over the limit with 413, by its Content-Length or as it arr
   for (const path of ["/echo", "/unread"]) expect((await post(path, "x".repeat(17))).status).toBe(413);
   const head = "POST /echo HTTP/1.1\r\nHost: a\r\n";
   const chunk = `10\r\n${"x".repeat(16)}\r\n`;
-  const answers = await exchange(
+  const responses = await exchange(
     `${head}Transfer-Encoding: chunked\r\n\r\n${chunk}${chunk}0\r\n\r\n`,
     `${head}Content-Length: 1\r\nConnection: close\r\n\r\n1`,
   );
-  expect(answers).toMatch(/^HTTP\/1\.1 413 [^]*the body exceeds 16 bytes; send less[^]*HTTP\/1\.1 200 [^]*"echo":"1"/);
+  expect(responses).toMatch(
+    /^HTTP\/1\.1 413 [^]*the body exceeds 16 bytes; send less[^]*HTTP\/1\.1 200 [^]*"echo":"1"/,
+  );
 });
 
 test("drains an unread, incomplete body for a while, then closes the connection", async () => {
-  const answer = await exchange("POST /unread HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n12");
-  expect(answer).toMatch(/^HTTP\/1\.1 401 [^]*Connection: close[^]*\{"error":"no: \[masked\]"\}$/);
+  const response = await exchange("POST /unread HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n12");
+  expect(response).toMatch(/^HTTP\/1\.1 401 [^]*Connection: close[^]*\{"error":"no: \[masked\]"\}$/);
 });
 
 test("logs and hides an internal error, and returns the request id", async () => {
@@ -105,13 +107,13 @@ test("logs and hides an internal error, and returns the request id", async () =>
 });
 
 test("counts a client that disconnects mid-request as a client error, and notices one that disconnects later", async () => {
-  const logged = lines.length;
+  const loggedCount = lines.length;
   await leaveDuring("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n12");
-  const counted = 'method="POST",route="/echo",status="400"} 1';
-  await until("the request is counted", generousMs, async () => (await metrics.metrics()).includes(counted));
+  const rejectionCount = 'method="POST",route="/echo",status="400"} 1';
+  await until("the request is counted", generousMs, async () => (await metrics.metrics()).includes(rejectionCount));
   await leaveDuring("POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n");
   await gone.promise;
-  expect(lines).toHaveLength(logged);
+  expect(lines).toHaveLength(loggedCount);
 });
 
 test.each(["GET", "PUT", "OPTIONS"])("responds to %s with 405 and the allowed method", async (method) => {

@@ -27,9 +27,9 @@ export type JsonPost = Readonly<{
   readText: () => Promise<string | undefined>;
 }>;
 
-export type JsonAnswer = Readonly<{ status: number; body: object; headers?: Readonly<Record<string, string>> }>;
+export type JsonResponse = Readonly<{ status: number; body: object; headers?: Readonly<Record<string, string>> }>;
 
-export type JsonPostHandlers = Readonly<Record<string, (post: JsonPost) => Promise<JsonAnswer>>>;
+export type JsonPostHandlers = Readonly<Record<string, (post: JsonPost) => Promise<JsonResponse>>>;
 
 /** Serves a request; returns false if no handler exists for its path. */
 export type ServePost = (request: IncomingMessage, response: ServerResponse) => boolean;
@@ -63,7 +63,7 @@ export function createJsonPoster(
     response.once("close", () => {
       if (!response.writableFinished) gone.abort();
     });
-    let answer: JsonAnswer;
+    let answer: JsonResponse;
     try {
       rejectLargeBody(request, bodyLimitBytes);
       answer = await handle({
@@ -79,11 +79,11 @@ export function createJsonPoster(
     } catch (error) {
       answer = reports.answerError(error, trace, path);
     }
-    const isWhole = request.complete || (await discardRequest(request, discardLimits));
+    const isComplete = request.complete || (await discardRequest(request, discardLimits));
     end({ method: request.method ?? "", route: path, status: answer.status });
     if (response.destroyed) return;
     const text = dependencies.mask.text(JSON.stringify(answer.body));
-    if (!isWhole) response.setHeader("Connection", "close");
+    if (!isComplete) response.setHeader("Connection", "close");
     response.writeHead(answer.status, {
       "X-Request-Id": trace.requestId,
       "Content-Type": "application/json",

@@ -7,7 +7,7 @@ import { createJsonRpcClient, type JsonRpcClientDependencies } from "./json-rpc-
 import { listenLocally, type LocalServer } from "../testing/local-server.ts";
 
 /** Responses by path. */
-const answers: Record<string, (incoming: IncomingMessage, response: ServerResponse) => unknown> = {
+const handlers: Record<string, (incoming: IncomingMessage, response: ServerResponse) => unknown> = {
   "/echo": async (incoming, response) => {
     const { method, params } = JSON.parse(await text(incoming)) as { method: string; params: unknown };
     const { authorization, connection } = incoming.headers;
@@ -35,21 +35,25 @@ const answers: Record<string, (incoming: IncomingMessage, response: ServerRespon
     setImmediate(() => response.destroy());
   },
 };
-const server = createServer((incoming, response) => void answers[incoming.url ?? ""]?.(incoming, response));
+const server = createServer((incoming, response) => void handlers[incoming.url ?? ""]?.(incoming, response));
 let local: LocalServer;
 beforeAll(async () => void (local = await listenLocally(server)));
 afterAll(() => local[Symbol.asyncDispose]());
 
-const clientOf = (path: string, dependencies: JsonRpcClientDependencies = {}, more: Readonly<{ agent?: Agent }> = {}) =>
+const createClient = (
+  path: string,
+  dependencies: JsonRpcClientDependencies = {},
+  more: Readonly<{ agent?: Agent }> = {},
+) =>
   createJsonRpcClient(
-    { url: `${local.url}${path}`, timeoutMs: 20_000, answerBytesMax: 100_000, ...more },
+    { url: `${local.url}${path}`, timeoutMs: 20_000, responseBytesMax: 100_000, ...more },
     dependencies,
   );
 const whyNot = async (path: string, dependencies?: JsonRpcClientDependencies, signal?: AbortSignal) =>
-  clientOf(path, dependencies)("eth_chainId", [], signal).catch((error: unknown) => error);
+  createClient(path, dependencies)("eth_chainId", [], signal).catch((error: unknown) => error);
 
 it("calls a method with its params, without keep-alive", async () => {
-  expect(await clientOf("/echo")("eth_call", [{ to: "0x1" }, "latest"])).toEqual({
+  expect(await createClient("/echo")("eth_call", [{ to: "0x1" }, "latest"])).toEqual({
     ok: true,
     result: {
       method: "eth_call",
@@ -65,25 +69,25 @@ it("sends the URL's credentials, and keeps connections alive with an agent", asy
   const call = createJsonRpcClient({
     url: `http://me:p%40ss@127.0.0.1:${local.port}/echo`,
     timeoutMs: 20_000,
-    answerBytesMax: 1_000,
+    responseBytesMax: 1_000,
     agent,
   });
-  const answer = await call("eth_chainId", []);
-  expect(answer).toMatchObject({
+  const response = await call("eth_chainId", []);
+  expect(response).toMatchObject({
     result: { connection: "keep-alive", authorization: `Basic ${Buffer.from("me:p@ss").toString("base64")}` },
   });
   agent.destroy();
 });
 
 it("returns an error from the endpoint as a value, whatever the HTTP status", async () => {
-  expect(await clientOf("/rejected")("eth_chainId", [])).toEqual({
+  expect(await createClient("/rejected")("eth_chainId", [])).toEqual({
     ok: false,
     error: { code: -32_000, message: "busy" },
   });
 });
 
 it("accepts an error without the request id as a rejection", async () => {
-  expect(await clientOf("/unreadable")("eth_chainId", [])).toMatchObject({ error: { message: "parse error" } });
+  expect(await createClient("/unreadable")("eth_chainId", [])).toMatchObject({ error: { message: "parse error" } });
 });
 
 it.each([
@@ -108,12 +112,12 @@ it("stops at its timeout, or when its caller aborts it", async () => {
 });
 
 it("reports that no server is listening", async () => {
-  const unused = createServer().listen(0, "127.0.0.1");
-  await once(unused, "listening");
-  const { port } = unused.address() as AddressInfo;
-  unused.close();
-  await once(unused, "close");
-  const call = createJsonRpcClient({ url: `http://127.0.0.1:${port}/`, timeoutMs: 20_000, answerBytesMax: 10 });
+  const unusedServer = createServer().listen(0, "127.0.0.1");
+  await once(unusedServer, "listening");
+  const { port } = unusedServer.address() as AddressInfo;
+  unusedServer.close();
+  await once(unusedServer, "close");
+  const call = createJsonRpcClient({ url: `http://127.0.0.1:${port}/`, timeoutMs: 20_000, responseBytesMax: 10 });
   await expect(call("eth_chainId", [])).rejects.toMatchObject({
     why: { kind: "unreachable" },
     message: "ECONNREFUSED",

@@ -1,6 +1,6 @@
 import type { Agent } from "node:http";
 import { BodyTooLargeError, readText } from "../bytes.ts";
-import { readAnswer, writeCall, type JsonRpcResponse } from "../json-rpc.ts";
+import { readResponse, writeCall, type JsonRpcResponse } from "../json-rpc.ts";
 import { createTimeoutSignal } from "../time.ts";
 import { parseHttpEndpoint } from "./endpoint.ts";
 import { UnresolvedNameError } from "./name-lookup.ts";
@@ -11,7 +11,7 @@ export type JsonRpcClientOptions = Readonly<{
   /** May have credentials, which become Basic authentication. */
   url: string;
   timeoutMs: number;
-  answerBytesMax: number;
+  responseBytesMax: number;
   /** Reuses connections; without an agent each call opens its own. */
   agent?: Agent;
 }>;
@@ -21,7 +21,7 @@ export type JsonRpcClientDependencies = Readonly<{ send?: SendRequest; timeout?:
 /**
  * Calls a method. An error response from the endpoint is returned, not thrown.
  *
- * @throws {NoJsonRpcAnswerError} when no JSON-RPC response arrives within the limits, or `signal` aborts.
+ * @throws {NoJsonRpcResponseError} when no JSON-RPC response arrives within the limits, or `signal` aborts.
  */
 export type CallJsonRpc = (
   method: string,
@@ -39,7 +39,7 @@ export type NoJsonRpcResponse =
   | Readonly<{ kind: "another-id"; status: number; words: string }>;
 
 /** An endpoint returned no JSON-RPC response. The message contains neither URL nor method, which the caller knows. */
-export class NoJsonRpcAnswerError extends Error {
+export class NoJsonRpcResponseError extends Error {
   override readonly name = "NoJsonRpcAnswerError";
   readonly code = "no_json_rpc_answer";
   readonly why: NoJsonRpcResponse;
@@ -52,7 +52,7 @@ export class NoJsonRpcAnswerError extends Error {
 
 /** Creates a client for an HTTP endpoint. The client follows no redirects, and accepts a response with any status: only the body counts. */
 export function createJsonRpcClient(
-  { url, timeoutMs, answerBytesMax, agent }: JsonRpcClientOptions,
+  { url, timeoutMs, responseBytesMax, agent }: JsonRpcClientOptions,
   { send = sendRequest, timeout = createTimeoutSignal }: JsonRpcClientDependencies = {},
 ): CallJsonRpc {
   const endpoint = parseHttpEndpoint(url);
@@ -62,7 +62,7 @@ export function createJsonRpcClient(
     const over = signal === undefined ? deadline : AbortSignal.any([signal, deadline]);
     const body = writeCall({ method, params });
     try {
-      const answer = await send({
+      const response = await send({
         url: endpoint.url,
         method: "POST",
         headers,
@@ -70,40 +70,40 @@ export function createJsonRpcClient(
         signal: over,
         ...(agent === undefined ? {} : { agent }),
       });
-      const { statusCode: status = 0 } = answer;
+      const { statusCode: status = 0 } = response;
       if (status >= 300 && status < 400) {
-        answer.destroy();
-        throw new NoJsonRpcAnswerError({ kind: "redirect", status }, `a redirect (HTTP ${status})`);
+        response.destroy();
+        throw new NoJsonRpcResponseError({ kind: "redirect", status }, `a redirect (HTTP ${status})`);
       }
-      return requireAnswer(await readText(answer, answerBytesMax), status);
+      return requireResponse(await readText(response, responseBytesMax), status);
     } catch (cause) {
-      throw toNoAnswerError(cause, over, timeoutMs);
+      throw toNoResponseError(cause, over, timeoutMs);
     }
   };
 }
 
-function requireAnswer(text: string, status: number): JsonRpcResponse {
-  const read = readAnswer(text);
+function requireResponse(text: string, status: number): JsonRpcResponse {
+  const read = readResponse(text);
   switch (read.kind) {
     case "answer":
       return read.answer;
     case "not-json":
-      throw new NoJsonRpcAnswerError({ kind: read.kind, status, text }, `text that is not JSON (HTTP ${status})`);
+      throw new NoJsonRpcResponseError({ kind: read.kind, status, text }, `text that is not JSON (HTTP ${status})`);
     case "not-json-rpc": {
       const found = `JSON that is not a JSON-RPC response (HTTP ${status})`;
-      throw new NoJsonRpcAnswerError({ kind: read.kind, status, text }, found);
+      throw new NoJsonRpcResponseError({ kind: read.kind, status, text }, found);
     }
     case "another-id":
-      throw new NoJsonRpcAnswerError({ ...read, status }, read.words);
+      throw new NoJsonRpcResponseError({ ...read, status }, read.words);
   }
 }
 
-function toNoAnswerError(cause: unknown, over: AbortSignal, timeoutMs: number): NoJsonRpcAnswerError {
-  if (cause instanceof NoJsonRpcAnswerError) return cause;
+function toNoResponseError(cause: unknown, over: AbortSignal, timeoutMs: number): NoJsonRpcResponseError {
+  if (cause instanceof NoJsonRpcResponseError) return cause;
   if (cause instanceof BodyTooLargeError)
-    return new NoJsonRpcAnswerError({ kind: "too-large" }, cause.message, { cause });
+    return new NoJsonRpcResponseError({ kind: "too-large" }, cause.message, { cause });
   if (cause instanceof UnresolvedNameError)
-    return new NoJsonRpcAnswerError({ kind: "unresolved", hostname: cause.hostname }, cause.message, { cause });
-  if (over.aborted) return new NoJsonRpcAnswerError({ kind: "timeout" }, `nothing within ${timeoutMs} ms`, { cause });
-  return new NoJsonRpcAnswerError({ kind: "unreachable" }, requestFailureCode(cause), { cause });
+    return new NoJsonRpcResponseError({ kind: "unresolved", hostname: cause.hostname }, cause.message, { cause });
+  if (over.aborted) return new NoJsonRpcResponseError({ kind: "timeout" }, `nothing within ${timeoutMs} ms`, { cause });
+  return new NoJsonRpcResponseError({ kind: "unreachable" }, requestFailureCode(cause), { cause });
 }

@@ -102,13 +102,13 @@ describe("a busy event loop", () => {
 describe("a listener with several sockets", () => {
   test("serves requests on each of them", async () => {
     const { port } = use(await listening());
-    const answers = Array.from({ length: 200 }, async () => {
+    const responses = Array.from({ length: 200 }, async () => {
       const socket = open(port);
       socket.end(request);
       return text(socket);
     });
     expect(await socketsAt(port)).toBe(16);
-    for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1\.1 200 OK[^]*served$/);
+    for (const response of await Promise.all(responses)) expect(response).toMatch(/^HTTP\/1\.1 200 OK[^]*served$/);
   });
 
   test("uses a single socket if descriptors are scarce, or on the admin port", async () => {
@@ -121,12 +121,12 @@ describe("a listener with several sockets", () => {
   });
 
   test("closes all of them on shutdown, after the request in flight", async () => {
-    const answering = Promise.withResolvers<Response>();
+    const pendingResponse = Promise.withResolvers<Response>();
     const asked = Promise.withResolvers<undefined>();
     const fetch = (incoming: Request) => {
       if (new URL(incoming.url).pathname === "/") return new Response("served");
       asked.resolve(undefined);
-      return answering.promise;
+      return pendingResponse.promise;
     };
     const connections = budget().listener({ name: "public" });
     const listener = await listenHttp(
@@ -139,13 +139,13 @@ describe("a listener with several sockets", () => {
     const late = open(listener.port);
     late.write(request.replace("/", "/late"));
     await asked.promise;
-    const stopped = listener[Symbol.asyncDispose]();
+    const stopResult = listener[Symbol.asyncDispose]();
     await Promise.all(idle.map((socket) => socket.destroyed || once(socket, "close")));
     expect(await socketsAt(listener.port)).toBe(0);
-    const answer = text(late);
-    answering.resolve(new Response("late"));
-    expect(await answer).toMatch(/late$/);
-    await stopped;
+    const response = text(late);
+    pendingResponse.resolve(new Response("late"));
+    expect(await response).toMatch(/late$/);
+    await stopResult;
     use(await listening(listener.port));
   });
 });

@@ -77,17 +77,17 @@ export async function listenHttp(
   if (isProxy !== undefined) connections?.boundAddresses(server, isProxy);
   if (isTrustedProxy !== undefined) takeProxyHeaders(server, isTrustedProxy);
   connections?.bound(server);
-  const listening = await listen(server, options);
+  const listeningSockets = await listen(server, options);
   const leave = async () => {
-    await drainClients(listening, {
+    await drainClients(listeningSockets, {
       begin: () => (isLeaving = true),
       hasClients: () => connections?.size !== 0,
       idleMs: keepAliveMs + marginMs,
       pause,
     });
-    await listening[Symbol.asyncDispose]();
+    await listeningSockets[Symbol.asyncDispose]();
   };
-  return { ...listening, leave };
+  return { ...listeningSockets, leave };
 }
 
 /** Idle timeout: longer than most proxies' minute, so that none sends a request on a closing connection. */
@@ -110,15 +110,15 @@ export async function drainClients(
 ): Promise<void> {
   const { begin, hasClients, idleMs, pause: wait } = options;
   const over = new AbortController();
-  const waiting: Promise<void>[] = [];
+  const pendingCloses: Promise<void>[] = [];
   if (getSocketExchange().isHandedOver()) {
     // The next process accepts new connections from now on; those accepted just before are served as usual.
-    waiting.push(stopAccepting());
+    pendingCloses.push(stopAccepting());
     await wait(newcomersMs);
   }
   begin();
   if (!hasClients()) return;
-  await Promise.race([...waiting, wait(idleMs, over.signal)]);
+  await Promise.race([...pendingCloses, wait(idleMs, over.signal)]);
   over.abort();
 }
 
@@ -126,17 +126,20 @@ export async function drainClients(
 export async function listen(server: Server, options: Omit<ListenOptions, "requestTimeoutMs">): Promise<HttpListener> {
   const { host, port, setting, connections } = options;
   const name = `${setting} ${formatAuthority(host, port)}`;
-  const listening = await listenOnSockets(server, { name, host, port, sockets: chooseSocketCount(connections) }).catch(
-    (error: unknown) => {
-      throw explainListenFailure(error as NodeJS.ErrnoException, options);
-    },
-  );
+  const listeningSockets = await listenOnSockets(server, {
+    name,
+    host,
+    port,
+    sockets: chooseSocketCount(connections),
+  }).catch((error: unknown) => {
+    throw explainListenFailure(error as NodeJS.ErrnoException, options);
+  });
   return {
-    url: `http://${formatAuthority(host, listening.port)}`,
-    port: listening.port,
+    url: `http://${formatAuthority(host, listeningSockets.port)}`,
+    port: listeningSockets.port,
     server,
-    stopAccepting: listening.stopAccepting,
-    [Symbol.asyncDispose]: () => close(server, listening, connections),
+    stopAccepting: listeningSockets.stopAccepting,
+    [Symbol.asyncDispose]: () => close(server, listeningSockets, connections),
   };
 }
 
@@ -180,7 +183,7 @@ const unfinishedMs = 1_000;
 
 async function close(
   server: Server,
-  listening: ListeningSockets,
+  listeningSockets: ListeningSockets,
   connections: ListenerConnections | undefined,
 ): Promise<void> {
   const beganMs = performance.now();
@@ -189,9 +192,9 @@ async function close(
     else connections.closeIdle({ unfinished: performance.now() - beganMs > unfinishedMs });
   }, idleCheckIntervalMs);
   try {
-    const closed = listening.close();
+    const socketsClosed = listeningSockets.close();
     connections?.closeIdle({ unfinished: false });
-    await closed;
+    await socketsClosed;
   } finally {
     clearInterval(closeIdle);
   }

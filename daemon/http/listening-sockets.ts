@@ -36,8 +36,8 @@ export async function listenOnSockets(
   server: Server,
   { name, host, port, sockets }: ListenAddress,
 ): Promise<ListeningSockets> {
-  const handed = getSocketExchange().acquire(name);
-  if (handed.length > 0) return await listenOnHanded(server, handed);
+  const inheritedSockets = getSocketExchange().acquire(name);
+  if (inheritedSockets.length > 0) return await listenOnHanded(server, inheritedSockets);
   if (sockets > 1 && port !== 0) await checkIsFree(host, port);
   await using begun = new AsyncDisposableStack();
   const begin = async <S extends NetServer>(
@@ -57,38 +57,38 @@ export async function listenOnSockets(
     },
   );
   const at = server.address() as AddressInfo;
-  const taking: NetServer[] = [server];
-  while (taking.length < inAll) {
-    taking.push(await begin(createAcceptor(server), { host: at.address, port: at.port, reusePort: true }));
+  const acceptors: NetServer[] = [server];
+  while (acceptors.length < inAll) {
+    acceptors.push(await begin(createAcceptor(server), { host: at.address, port: at.port, reusePort: true }));
   }
   begun.move();
-  for (const one of taking) getSocketExchange().offer(name, findListeningSocket(one));
-  return describeSockets(at.port, taking);
+  for (const one of acceptors) getSocketExchange().offer(name, findListeningSocket(one));
+  return describeSockets(at.port, acceptors);
 }
 
-function describeSockets(port: number, taking: readonly NetServer[]): ListeningSockets {
-  const closing = new Map<NetServer, Promise<void>>();
+function describeSockets(port: number, acceptors: readonly NetServer[]): ListeningSockets {
+  const closePromises = new Map<NetServer, Promise<void>>();
   return {
     port,
     stopAccepting: async () => {
       // Calls the base class's close: node:http's would also close currently idle connections.
-      for (const one of taking) closing.set(one, closeServer(one, NetServer.prototype.close));
-      await Promise.all(closing.values());
+      for (const one of acceptors) closePromises.set(one, closeServer(one, NetServer.prototype.close));
+      await Promise.all(closePromises.values());
     },
-    close: async () => void (await Promise.all(taking.map((one) => closing.get(one) ?? closeServer(one)))),
+    close: async () => void (await Promise.all(acceptors.map((one) => closePromises.get(one) ?? closeServer(one)))),
   };
 }
 
 /** Listens on all inherited sockets, regardless of the configured number, because the kernel distributes connections to each of them. */
-async function listenOnHanded(server: Server, handed: readonly SocketHandle[]): Promise<ListeningSockets> {
-  const taking = handed.map((_, index) => (index === 0 ? server : createAcceptor(server)));
+async function listenOnHanded(server: Server, inheritedSockets: readonly SocketHandle[]): Promise<ListeningSockets> {
+  const acceptors = inheritedSockets.map((_, index) => (index === 0 ? server : createAcceptor(server)));
   await using begun = new AsyncDisposableStack();
-  for (const [index, one] of taking.entries()) {
-    await startListening(one, handed[index] ?? {});
+  for (const [index, one] of acceptors.entries()) {
+    await startListening(one, inheritedSockets[index] ?? {});
     begun.defer(() => closeServer(one));
   }
   begun.move();
-  return describeSockets((server.address() as AddressInfo).port, taking);
+  return describeSockets((server.address() as AddressInfo).port, acceptors);
 }
 
 /** Creates a server that accepts connections for another server. */

@@ -5,7 +5,7 @@ import { createNameLookup, UnresolvedNameError } from "./name-lookup.ts";
 type Callback = (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void;
 
 const first: LookupAddress = { address: "192.0.2.7", family: 4 };
-const second: LookupAddress = { address: "2001:db8::7", family: 6 };
+const secondAddress: LookupAddress = { address: "2001:db8::7", family: 6 };
 const failure = (code: string) => Object.assign(new Error(code), { code });
 
 beforeEach(() => void vi.useFakeTimers());
@@ -19,29 +19,29 @@ function startLookup() {
     new Promise<unknown>((resolve, reject) => {
       lookup(hostname, options, (error, address) => (error === null ? resolve(address) : reject(error)));
     });
-  const answer = (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[] = []) =>
+  const respond = (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[] = []) =>
     asked.at(-1)?.callback(error, addresses);
-  return { asked, find, answer };
+  return { asked, find, respond };
 }
 
 it("looks up a name once for concurrent requests", async () => {
-  const { asked, find, answer } = startLookup();
+  const { asked, find, respond } = startLookup();
   const finds = [find("node.test"), find("node.test"), find("node.test")];
   expect(asked.map(({ hostname }) => hostname)).toEqual(["node.test"]);
-  answer(null, [first, second]);
-  expect(await Promise.all(finds)).toEqual(Array.from({ length: 3 }, () => [first, second]));
+  respond(null, [first, secondAddress]);
+  expect(await Promise.all(finds)).toEqual(Array.from({ length: 3 }, () => [first, secondAddress]));
   void find("node.test");
   expect(asked, "and again when it is needed again").toHaveLength(2);
 });
 
 it("returns one address, of the requested family", async () => {
-  const { find, answer } = startLookup();
+  const { find, respond } = startLookup();
   const finds = [find("node.test", {}), find("node.test", { family: 6 }), find("node.test", { all: true, family: 4 })];
-  answer(null, [first, second]);
-  expect(await Promise.all(finds)).toEqual([first.address, second.address, [first]]);
-  const missing = find("node.test", { family: 6 });
-  answer(null, [first]);
-  await expect(missing).rejects.toMatchObject({ code: "ENOTFOUND" });
+  respond(null, [first, secondAddress]);
+  expect(await Promise.all(finds)).toEqual([first.address, secondAddress.address, [first]]);
+  const missingLookup = find("node.test", { family: 6 });
+  respond(null, [first]);
+  await expect(missingLookup).rejects.toMatchObject({ code: "ENOTFOUND" });
 });
 
 it("resolves localhost without a query", async () => {
@@ -55,31 +55,31 @@ it("resolves localhost without a query", async () => {
 });
 
 it("uses the last known address while no name server responds, and the new one as soon as one does", async () => {
-  const { asked, find, answer } = startLookup();
+  const { asked, find, respond } = startLookup();
   const found = find("node.test");
-  answer(null, [first]);
+  respond(null, [first]);
   await found;
   const whileSilent = find("node.test");
   await vi.advanceTimersByTimeAsync(500);
   expect(await whileSilent).toEqual([first]);
-  const joining = find("node.test");
+  const joinedLookup = find("node.test");
   expect(asked, "the second query is in flight").toHaveLength(2);
-  answer(failure("EAI_AGAIN"));
-  expect(await joining).toEqual([first]);
+  respond(failure("EAI_AGAIN"));
+  expect(await joinedLookup).toEqual([first]);
   const moved = find("node.test");
-  answer(null, [second]);
-  expect(await moved).toEqual([second]);
+  respond(null, [secondAddress]);
+  expect(await moved).toEqual([secondAddress]);
 });
 
 it("distinguishes a name that never resolved from one that the server denies", async () => {
-  const { find, answer } = startLookup();
-  const unknown = find("node.test");
-  answer(failure("EAI_AGAIN"));
-  await expect(unknown).rejects.toThrow(UnresolvedNameError);
+  const { find, respond } = startLookup();
+  const unknownLookup = find("node.test");
+  respond(failure("EAI_AGAIN"));
+  await expect(unknownLookup).rejects.toThrow(UnresolvedNameError);
   const found = find("node.test");
-  answer(null, [first]);
+  respond(null, [first]);
   await found;
-  const denied = find("node.test");
-  answer(failure("ENOTFOUND"));
-  await expect(denied).rejects.toMatchObject({ code: "ENOTFOUND" });
+  const deniedLookup = find("node.test");
+  respond(failure("ENOTFOUND"));
+  await expect(deniedLookup).rejects.toMatchObject({ code: "ENOTFOUND" });
 });

@@ -18,7 +18,7 @@ export class UnresolvedNameError extends Error {
 type SystemLookup = (
   hostname: string,
   options: Readonly<{ all: true; hints?: number }>,
-  answer: (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void,
+  callback: (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void,
 ) => void;
 
 /** The addresses of `localhost` names (RFC 6761, section 6.3). */
@@ -47,9 +47,9 @@ export function createNameLookup({ lookUp }: Readonly<{ lookUp: SystemLookup }>)
     if (first !== undefined && known.size >= namesMax && !known.has(hostname)) known.delete(first);
     known.set(hostname, addresses);
   };
-  const lookUpOnce = (hostname: string, hints: number | undefined): Promise<readonly LookupAddress[]> => {
-    const running = lookups.get(hostname);
-    if (running !== undefined) return running;
+  const lookUpShared = (hostname: string, hints: number | undefined): Promise<readonly LookupAddress[]> => {
+    const lookupInFlight = lookups.get(hostname);
+    if (lookupInFlight !== undefined) return lookupInFlight;
     const { promise, resolve, reject } = Promise.withResolvers<readonly LookupAddress[]>();
     lookups.set(hostname, promise);
     lookUp(hostname, { all: true, ...(hints === undefined ? {} : { hints }) }, (error, addresses) => {
@@ -63,27 +63,27 @@ export function createNameLookup({ lookUp }: Readonly<{ lookUp: SystemLookup }>)
   };
   const find = async (hostname: string, hints: number | undefined): Promise<readonly LookupAddress[]> => {
     if (/^(?:.+\.)?localhost\.?$/i.test(hostname)) return loopback;
-    const answer = lookUpOnce(hostname, hints);
-    const before = known.get(hostname);
-    if (before === undefined) return answer;
+    const lookup = lookUpShared(hostname, hints);
+    const previousLookup = known.get(hostname);
+    if (previousLookup === undefined) return lookup;
     const over = new AbortController();
-    const late = pause(reuseAfterMs, over.signal).then(() => before);
-    const kept = answer.catch((error: unknown) => {
-      if (error instanceof UnresolvedNameError) return before;
+    const late = pause(reuseAfterMs, over.signal).then(() => previousLookup);
+    const kept = lookup.catch((error: unknown) => {
+      if (error instanceof UnresolvedNameError) return previousLookup;
       throw error;
     });
     return Promise.race([kept, late]).finally(() => over.abort());
   };
-  return (hostname, { all, family, hints }, answer) => {
-    const wanted = family === "IPv4" ? 4 : family === "IPv6" ? 6 : (family ?? 0);
+  return (hostname, { all, family, hints }, respond) => {
+    const wantedFamily = family === "IPv4" ? 4 : family === "IPv6" ? 6 : (family ?? 0);
     find(hostname, hints).then(
       (addresses) => {
-        const fitting = [...addresses].filter((one) => wanted === 0 || one.family === wanted);
-        const [first] = fitting;
-        if (first === undefined) return answer(buildNoAddressError(hostname), "");
-        return all === true ? answer(null, fitting) : answer(null, first.address, first.family);
+        const matchingAddresses = [...addresses].filter((one) => wantedFamily === 0 || one.family === wantedFamily);
+        const [first] = matchingAddresses;
+        if (first === undefined) return respond(buildNoAddressError(hostname), "");
+        return all === true ? respond(null, matchingAddresses) : respond(null, first.address, first.family);
       },
-      (error: NodeJS.ErrnoException) => answer(error, ""),
+      (error: NodeJS.ErrnoException) => respond(error, ""),
     );
   };
 }

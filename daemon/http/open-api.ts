@@ -34,7 +34,7 @@ export type ApiOperation = Readonly<{
   /** A listener other than the one that serves the document. */
   server?: Readonly<{ url: string; description: string }>;
   /** By status; other responses are `{error}`. */
-  answers: Readonly<Record<number, ApiResponse>>;
+  responses: Readonly<Record<number, ApiResponse>>;
 }>;
 
 export type Api = Readonly<{ title: string; description: string; operations: readonly ApiOperation[] }>;
@@ -51,7 +51,7 @@ const itself: ApiOperation = {
   method: "get",
   path: openApiPath,
   summary: "This document",
-  answers: { 200: { description: "An OpenAPI 3.1 document", body: z.looseObject({ openapi: z.string() }) } },
+  responses: { 200: { description: "An OpenAPI 3.1 document", body: z.looseObject({ openapi: z.string() }) } },
 };
 
 export function buildOpenApiDocument({ title, description, operations }: Api) {
@@ -82,7 +82,7 @@ export function addOpenApiRoute(app: App, load: () => Api | Promise<Api>): void 
 }
 
 function buildOperationObject(operation: ApiOperation) {
-  const { method, path, summary, description, body, security = [], server, answers } = operation;
+  const { method, path, summary, description, body, security = [], server, responses: answers } = operation;
   const parameters = [
     ...(operation.pathParameters ?? []).map((part) => buildParameterObject(part, { in: "path", required: true })),
     ...(operation.headers ?? []).map((header) => buildParameterObject(header, { in: "header" })),
@@ -105,9 +105,9 @@ function buildOperationObject(operation: ApiOperation) {
 
 function buildParameterObject(
   { name, description }: ApiParameter,
-  place: Readonly<{ in: string; required?: boolean }>,
+  location: Readonly<{ in: string; required?: boolean }>,
 ) {
-  return { name, ...place, description, schema: { type: "string" } };
+  return { name, ...location, description, schema: { type: "string" } };
 }
 
 function buildResponseObject({ description, body, text }: ApiResponse) {

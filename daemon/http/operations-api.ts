@@ -33,13 +33,13 @@ export const operationsApi: readonly ApiOperation[] = [
     method: "get",
     path: operatorPaths.live,
     summary: "Liveness",
-    answers: { 200: { description: "The process is running", body: z.object({ status: z.literal("ok") }) } },
+    responses: { 200: { description: "The process is running", body: z.object({ status: z.literal("ok") }) } },
   },
   {
     method: "get",
     path: operatorPaths.ready,
     summary: "Readiness for traffic",
-    answers: {
+    responses: {
       200: {
         description: "Ready; degraded if a check fails that the service can temporarily do without",
         body: z.object({ status: z.enum(["ok", "degraded"]), checks }),
@@ -51,13 +51,13 @@ export const operationsApi: readonly ApiOperation[] = [
     method: "get",
     path: operatorPaths.configuration,
     summary: "Digests of the active settings and files",
-    answers: { 200: { description: "Digests, no values", body: configurationBody } },
+    responses: { 200: { description: "Digests, no values", body: configurationBody } },
   },
   {
     method: "get",
     path: operatorPaths.metrics,
     summary: "Prometheus metrics",
-    answers: {
+    responses: {
       200: {
         description: "Prometheus text format; a gateway with tracing also serves OpenMetrics with exemplars, by Accept",
         text: ["text/plain", openMetricsType],

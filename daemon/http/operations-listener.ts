@@ -69,8 +69,8 @@ export function addOperationsRoutes(
   app.get(operatorPaths.ready, (c) => {
     const state = readiness();
     if (!state.ready) return c.json({ status: "unready", checks: state.checks }, 503);
-    const isWhole = Object.values(state.checks).every(({ ok }) => ok);
-    return c.json({ status: isWhole ? "ok" : "degraded", checks: state.checks });
+    const isReady = Object.values(state.checks).every(({ ok }) => ok);
+    return c.json({ status: isReady ? "ok" : "degraded", checks: state.checks });
   });
   if (configuration !== undefined) app.get(operatorPaths.configuration, (c) => c.json(toDocument(configuration())));
   app.get(operatorPaths.metrics, async (c) => {

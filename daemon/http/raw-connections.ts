@@ -59,7 +59,7 @@ export type SocketReads = Readonly<{
   release: () => void;
 }>;
 
-const nothing = Buffer.alloc(0);
+const emptyBuffer = Buffer.alloc(0);
 const ignore = () => undefined;
 
 const readBytes = 65_536;
@@ -101,7 +101,7 @@ export function divertReads(socket: Socket, received: (bytes: Buffer) => boolean
   let isReleased = false;
   const push = socket.push.bind(socket);
   // An empty chunk ends the stream's read, so that the stream reads again.
-  const readAgain = () => void push(nothing);
+  const resumeReading = () => void push(emptyBuffer);
   const receive = (bytes: Buffer) => {
     isStopped = !received(bytes) && !isReleased;
     return !isStopped;
@@ -112,14 +112,14 @@ export function divertReads(socket: Socket, received: (bytes: Buffer) => boolean
     resume: () => {
       if (!isStopped) return;
       isStopped = false;
-      readAgain();
+      resumeReading();
     },
     release: () => {
       isReleased = true;
       isStopped = false;
       Reflect.deleteProperty(socket, "push");
       readIntoBuffer(socket, (bytes) => socket.push(copyBytes(bytes)));
-      readAgain();
+      resumeReading();
     },
   };
 }
@@ -155,8 +155,8 @@ export function sliceReads(socket: Socket, mustWait: (isFirst: boolean) => boole
   // node:http bypasses a socket's stream until the socket gets another data listener.
   socket.on("data", ignore).off("data", ignore);
   const push = socket.push.bind(socket);
-  const readMore = socket._read.bind(socket);
-  let rest: Buffer = nothing;
+  const readNext = socket._read.bind(socket);
+  let rest: Buffer = emptyBuffer;
   let hasEnded = false;
   let allowedBytes = 0;
   const next = () => {
@@ -188,7 +188,7 @@ export function sliceReads(socket: Socket, mustWait: (isFirst: boolean) => boole
     read: Readable.prototype.read.bind(socket),
     resume: Readable.prototype.resume.bind(socket),
     _read: (size: number) => {
-      if (rest.length === 0) readMore(size);
+      if (rest.length === 0) readNext(size);
     },
   };
   Object.assign(socket, own);
@@ -198,7 +198,7 @@ export function sliceReads(socket: Socket, mustWait: (isFirst: boolean) => boole
     release: () => {
       for (const name of Object.keys(own)) Reflect.deleteProperty(socket, name);
       if (rest.length > 0) push(rest);
-      rest = nothing;
+      rest = emptyBuffer;
     },
   };
 }

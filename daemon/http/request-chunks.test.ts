@@ -18,11 +18,11 @@ async function startServer(serve: RequestListener) {
 /** Sends a request regardless of early responses, then reads all output until the connection is closed. */
 async function exchange(port: number, request: string): Promise<string> {
   const socket = connect(port, "127.0.0.1");
-  const closed = once(socket, "close");
+  const closeEvent = once(socket, "close");
   await new Promise((sent) => socket.write(request, sent));
   let text = "";
   socket.on("data", (bytes: Buffer) => (text += bytes.toString("latin1")));
-  await closed;
+  await closeEvent;
   return text;
 }
 
@@ -56,8 +56,8 @@ describe("a chunked request body", () => {
   it("is rejected with 400 if in tiny chunks, and the client gets the response even after sending megabytes more", async () => {
     const parts: Buffer[] = [];
     await using server = await startServer(readBody(parts));
-    const answer = await exchange(server.port, `${post}${chunk(" ").repeat(1_000_000)}`);
-    expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n[^]*send larger chunks\n$/);
+    const response = await exchange(server.port, `${post}${chunk(" ").repeat(1_000_000)}`);
+    expect(response).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n[^]*send larger chunks\n$/);
     expect(Buffer.concat(parts).length).toBeLessThanOrEqual(4_096);
   });
 
@@ -66,11 +66,11 @@ describe("a chunked request body", () => {
     ["with an expectation that the server does not know", "POST / HTTP/1.1", ["Expect: x"], "417 Expectation Failed"],
   ])("in tiny chunks, closes the connection of a request %s after its response", async (_, line, lines, status) => {
     await using server = await startServer((_incoming, response) => response.end());
-    const answer = await exchange(
+    const response = await exchange(
       server.port,
       `${head(line, ...lines).replace("Connection: close\r\n", "")}${chunk(" ").repeat(100_000)}`,
     );
-    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status}\\r\\n`));
-    expect(answer.match(/HTTP\/1\.1/g)).toHaveLength(1);
+    expect(response).toMatch(new RegExp(`^HTTP/1\\.1 ${status}\\r\\n`));
+    expect(response.match(/HTTP\/1\.1/g)).toHaveLength(1);
   });
 });

@@ -31,17 +31,17 @@ export function limitChunks(server: Server): void {
 }
 
 function receive(incoming: IncomingMessage, response: ServerResponse): void {
-  const gathered = new GatheredChunks(incoming.push.bind(incoming));
+  const gatheredChunks = new GatheredChunks(incoming.push.bind(incoming));
   let chunks = 0;
   let bytes = 0;
   let isRejected = false;
   // The parser calls this for each chunk, with null at the end; node:http uses it to pass bodies to their readers.
   incoming.push = (chunk: Buffer | null): boolean => {
     if (isRejected) return true;
-    if (chunk === null) return gathered.end();
+    if (chunk === null) return gatheredChunks.end();
     chunks += 1;
     bytes += chunk.length;
-    if (!hasTinyChunks(chunks, bytes)) return gathered.add(chunk);
+    if (!hasTinyChunks(chunks, bytes)) return gatheredChunks.add(chunk);
     isRejected = true;
     // The parser can't be detached while it parses.
     process.nextTick(() => reject(incoming, response));
@@ -53,8 +53,8 @@ function receive(incoming: IncomingMessage, response: ServerResponse): void {
 
 function reject({ socket }: IncomingMessage, response: ServerResponse): void {
   for (const event of ["data", "end"]) socket.removeAllListeners(event);
-  const mayAnswer = response.socket === socket && !response.headersSent;
-  rejectConnection(socket, mayAnswer ? tinyChunksResponse : "");
+  const canRespond = response.socket === socket && !response.headersSent;
+  rejectConnection(socket, canRespond ? tinyChunksResponse : "");
 }
 
 /** Bytes of a body forwarded at once; a chunk of at least this size is forwarded unchanged. */
@@ -76,14 +76,14 @@ class GatheredChunks {
       wantsMore = this.#forward();
       if (chunk.length >= gatheredBytes) return this.#push(chunk);
     }
-    const needed = this.#length + chunk.length;
-    if (this.#buffer === undefined || needed > this.#buffer.length) {
-      const larger = Buffer.allocUnsafe(Math.min(gatheredBytes, Math.max(needed, 2 * this.#length)));
-      this.#buffer?.copy(larger, 0, 0, this.#length);
-      this.#buffer = larger;
+    const requiredBytes = this.#length + chunk.length;
+    if (this.#buffer === undefined || requiredBytes > this.#buffer.length) {
+      const largerBuffer = Buffer.allocUnsafe(Math.min(gatheredBytes, Math.max(requiredBytes, 2 * this.#length)));
+      this.#buffer?.copy(largerBuffer, 0, 0, this.#length);
+      this.#buffer = largerBuffer;
     }
     chunk.copy(this.#buffer, this.#length);
-    this.#length = needed;
+    this.#length = requiredBytes;
     return wantsMore;
   }
 

@@ -68,7 +68,7 @@ export function hasRejectedCertificate(error: unknown): boolean {
 /** A command's request to a running service, and its limits. */
 type GetOptions = Readonly<{
   timeoutMs: number;
-  answerBytesMax: number;
+  responseBytesMax: number;
   headers?: Readonly<Record<string, string>>;
   /** Aborts `timeoutMs` after the first of several requests that share the timeout; by default each request has its own. */
   deadline?: AbortSignal;
@@ -80,13 +80,13 @@ export type GetResult<Body> = Readonly<{ ok: true; status: number; body: Body } 
 /** Fetches text over HTTP. Credentials in the URL become Basic authentication; redirects are not followed. Never throws. */
 export async function getText(
   url: string,
-  { timeoutMs, answerBytesMax, headers, deadline: signal = AbortSignal.timeout(timeoutMs) }: GetOptions,
+  { timeoutMs, responseBytesMax, headers, deadline: signal = AbortSignal.timeout(timeoutMs) }: GetOptions,
 ): Promise<GetResult<string>> {
   try {
     const endpoint = parseHttpEndpoint(url);
     const sent = { ...headers, ...endpoint.headers };
     const answer = await sendRequest({ url: endpoint.url, method: "GET", headers: sent, signal });
-    return { ok: true, status: answer.statusCode ?? 0, body: await readText(answer, answerBytesMax) };
+    return { ok: true, status: answer.statusCode ?? 0, body: await readText(answer, responseBytesMax) };
   } catch (error) {
     return { ok: false, why: signal.aborted ? `no response within ${timeoutMs} ms` : requestFailureCode(error) };
   }

@@ -20,9 +20,9 @@ function written() {
 
 test("writes some of thousands of similar lines, and one line with the number omitted", async () => {
   const { lines, log } = written();
-  const bounded = createBoundedLog(log, { lines: 20, everyMs: 50 });
-  for (let n = 0; n < 5_000; n += 1) bounded.warn({ event: "call-slow", n }, "slow call");
-  bounded.info({ event: "call", n: 1 }, "another");
+  const boundedLog = createBoundedLog(log, { lines: 20, everyMs: 50 });
+  for (let n = 0; n < 5_000; n += 1) boundedLog.warn({ event: "call-slow", n }, "slow call");
+  boundedLog.info({ event: "call", n: 1 }, "another");
   expect(lines.map(({ message, gatehouse }) => [message, gatehouse?.n])).toEqual([
     ...Array.from({ length: 20 }, (_, n) => ["slow call", n]),
     ["another", 1],
@@ -36,27 +36,27 @@ test("writes some of thousands of similar lines, and one line with the number om
       gatehouse: { omitted: 4_980, withinMs: 50 },
     },
   ]);
-  bounded.warn({ event: "call-slow", n: 9 }, "slow call");
+  boundedLog.warn({ event: "call-slow", n: 9 }, "slow call");
   expect(lines.at(-1)).toMatchObject({ message: "slow call", gatehouse: { n: 9 } });
 });
 
 test("writes or counts each line once, however long they arrive", async () => {
   const { lines, log } = written();
-  const bounded = createBoundedLog(log, { lines: 3, everyMs: 20 });
+  const boundedLog = createBoundedLog(log, { lines: 3, everyMs: 20 });
   let made = 0;
   for (const end = performance.now() + 200; performance.now() < end; await delay(1)) {
-    for (let at = 0; at < 50; at += 1, made += 1) bounded.warn({ event: "call-slow" }, "slow call");
+    for (let at = 0; at < 50; at += 1, made += 1) boundedLog.warn({ event: "call-slow" }, "slow call");
   }
   await soon(() => lines.at(-1)?.gatehouse?.omitted !== undefined);
-  const counted = lines.reduce((sum, { gatehouse }) => sum + (gatehouse?.omitted ?? 1), 0);
-  expect(counted).toBe(made);
+  const countedLines = lines.reduce((sum, { gatehouse }) => sum + (gatehouse?.omitted ?? 1), 0);
+  expect(countedLines).toBe(made);
   expect(lines.length).toBeLessThan(60);
 });
 
 test("writes a few lines unchanged", async () => {
   const { lines, log } = written();
-  const bounded = createBoundedLog(log, { lines: 3, everyMs: 20 });
-  for (let at = 0; at < 3; at += 1) bounded.error({ event: "task-failed" }, "failed");
+  const boundedLog = createBoundedLog(log, { lines: 3, everyMs: 20 });
+  for (let at = 0; at < 3; at += 1) boundedLog.error({ event: "task-failed" }, "failed");
   await delay(60);
   expect(lines.map(({ message }) => message)).toEqual(["failed", "failed", "failed"]);
 });

@@ -33,7 +33,7 @@ export function createBoundedOutput(
   let lines = 0;
   let hasFailed = false;
   ignoreStreamErrors(stream);
-  const written = (error: Error | null | undefined) => {
+  const onWritten = (error: Error | null | undefined) => {
     if (!error || hasFailed) return;
     hasFailed = true;
     failed(error);
@@ -46,11 +46,11 @@ export function createBoundedOutput(
         return;
       }
       if (lines > 0) {
-        const before = lines;
+        const pendingLines = lines;
         lines = 0;
-        dropped(before);
+        dropped(pendingLines);
       }
-      stream.write(line, written);
+      stream.write(line, onWritten);
     },
   };
 }

@@ -139,14 +139,14 @@ function censor(facts: object, levelsBelow: number): object {
   let shown = facts;
   for (const [name, value] of Object.entries(facts)) {
     const isNested = levelsBelow > 0 && typeof value === "object" && value !== null;
-    const allowed: unknown = neverLogged.has(name)
+    const allowedValue: unknown = neverLogged.has(name)
       ? "[secret]"
       : isNested
         ? censor(value as object, levelsBelow - 1)
         : value;
-    if (allowed === value) continue;
+    if (allowedValue === value) continue;
     if (shown === facts) shown = Array.isArray(facts) ? [...facts] : { ...facts };
-    Object.assign(shown, { [name]: allowed });
+    Object.assign(shown, { [name]: allowedValue });
   }
   return shown;
 }

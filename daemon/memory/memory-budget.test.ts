@@ -26,12 +26,12 @@ const bounds = (processMiB: number, heapMiB: number) =>
 describe("memory held for clients", () => {
   it("is limited per connection and per address, and rejected beyond", () => {
     const { budget, cut, open } = startBudget();
-    const [first, second, other] = [open("a"), open("a"), open("b")];
+    const [first, secondConnection, other] = [open("a"), open("a"), open("b")];
     expect([first.tryAcquire(40), first.tryAcquire(1)]).toEqual([true, false]);
-    expect([second.tryAcquire(20), second.tryAcquire(1)]).toEqual([true, false]);
+    expect([secondConnection.tryAcquire(20), secondConnection.tryAcquire(1)]).toEqual([true, false]);
     expect(other.tryAcquire(40)).toBe(true);
     first.release(10);
-    expect(second.tryAcquire(10)).toBe(true);
+    expect(secondConnection.tryAcquire(10)).toBe(true);
     expect([budget.bytes, cut]).toEqual([100, []]);
   });
 
@@ -39,10 +39,10 @@ describe("memory held for clients", () => {
     const { budget, open } = startBudget();
     const first = open("a");
     expect([first.hold(40), first.hold(1)]).toEqual([true, false]);
-    const second = open("a");
-    expect([second.hold(19), second.hold(1)]).toEqual([true, false]);
+    const secondConnection = open("a");
+    expect([secondConnection.hold(19), secondConnection.hold(1)]).toEqual([true, false]);
     first[Symbol.dispose]();
-    expect([budget.bytes, second.hold(0)]).toEqual([20, true]);
+    expect([budget.bytes, secondConnection.hold(0)]).toEqual([20, true]);
   });
 
   it("is reclaimed from the cache first, then from the slowest client among the largest holders", () => {
@@ -66,25 +66,29 @@ describe("memory held for clients", () => {
   it("has a margin for addresses with little memory while others fill the budget", () => {
     const { budget, cut, open } = startBudget(0, 64);
     for (const address of ["a", "b", "c", "d"]) expect(open(address).tryAcquire(25 * 64)).toBe(true);
-    const little = open("e");
-    expect([little.tryAcquire(101), little.tryAcquire(60), little.tryAcquire(41)]).toEqual([false, true, false]);
-    const others = Array.from({ length: 20 }, (_, at) => open(`f${at}`).tryAcquire(100));
-    expect(others.filter((isTaken) => isTaken)).toHaveLength(7);
+    const smallHolder = open("e");
+    expect([smallHolder.tryAcquire(101), smallHolder.tryAcquire(60), smallHolder.tryAcquire(41)]).toEqual([
+      false,
+      true,
+      false,
+    ]);
+    const otherAcquisitions = Array.from({ length: 20 }, (_, at) => open(`f${at}`).tryAcquire(100));
+    expect(otherAcquisitions.filter((isTaken) => isTaken)).toHaveLength(7);
     expect([budget.bytes, cut]).toEqual([100 * 64 + 760, []]);
   });
 
   it("counts towards the address known at allocation, and is freed with the connection", () => {
     const { budget, open } = startBudget();
     let address = "a";
-    const moving = new ConnectionMemory(budget, { address: () => address, cut: () => undefined });
-    moving.tryAcquire(40);
+    const movingConnection = new ConnectionMemory(budget, { address: () => address, cut: () => undefined });
+    movingConnection.tryAcquire(40);
     address = "b";
-    moving.release(40);
+    movingConnection.release(40);
     expect(open("a").tryAcquire(40)).toBe(true);
-    expect(moving.tryAcquire(40)).toBe(true);
-    moving[Symbol.dispose]();
-    moving.release(40);
-    expect([moving.tryAcquire(1), budget.bytes]).toEqual([false, 40]);
+    expect(movingConnection.tryAcquire(40)).toBe(true);
+    movingConnection[Symbol.dispose]();
+    movingConnection.release(40);
+    expect([movingConnection.tryAcquire(1), budget.bytes]).toEqual([false, 40]);
   });
 });
 

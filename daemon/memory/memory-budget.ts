@@ -6,7 +6,7 @@ export type MemoryBudgetOptions = Readonly<{ totalBytes: number; addressBytes: n
 /** Cached responses, which are evicted first. */
 export type Evictable = Readonly<{ bytes: () => number; evict: (bytes: number) => void }>;
 
-const nothingKept: Evictable = { bytes: () => 0, evict: () => undefined };
+const emptyCache: Evictable = { bytes: () => 0, evict: () => undefined };
 
 /** Something that holds memory: a connection, which is closed when its memory is needed elsewhere. */
 export type MemoryHolder = Readonly<{
@@ -35,7 +35,7 @@ export class MemoryBudget {
   #bytes = 0;
   #progress = 0;
 
-  constructor(options: MemoryBudgetOptions, { cache = nothingKept }: Readonly<{ cache?: Evictable }> = {}) {
+  constructor(options: MemoryBudgetOptions, { cache = emptyCache }: Readonly<{ cache?: Evictable }> = {}) {
     this.options = options;
     this.#cache = cache;
   }
@@ -65,9 +65,9 @@ export class MemoryBudget {
       const own = this.#shares.get(address)?.bytes ?? 0;
       // Don't free memory for an address over its own limit; its requests are rejected.
       if (own + bytes > this.options.addressBytes) return false;
-      const slowest = this.#slowest(requester);
-      if (slowest === undefined) return this.#hasMargin(own + bytes, bytes);
-      slowest.cut();
+      const slowestHolder = this.#slowest(requester);
+      if (slowestHolder === undefined) return this.#hasMargin(own + bytes, bytes);
+      slowestHolder.cut();
     }
     return true;
   }
@@ -97,15 +97,15 @@ export class MemoryBudget {
   /** Finds, among addresses with at least an average share, the connection whose client has made no progress for the longest time. */
   #slowest(requester: MemoryHolder): MemoryHolder | undefined {
     const part = this.#bytes / this.#shares.size;
-    let slowest: MemoryHolder | undefined;
+    let slowestHolder: MemoryHolder | undefined;
     for (const { bytes, holders } of this.#shares.values()) {
       if (bytes < part) continue;
       for (const holder of holders) {
         if (holder === requester || !holder.isWaiting) continue;
-        if (holder.progress < (slowest?.progress ?? Number.POSITIVE_INFINITY)) slowest = holder;
+        if (holder.progress < (slowestHolder?.progress ?? Number.POSITIVE_INFINITY)) slowestHolder = holder;
       }
     }
-    return slowest;
+    return slowestHolder;
   }
 }
 
@@ -127,10 +127,10 @@ export function readMemoryLimits(): MemoryLimits {
 
 /** Returns the bytes of memory that this process may use: its control group's limit, or the machine's memory. */
 function readProcessMemoryBytes(): number {
-  const constrained = process.constrainedMemory();
+  const constrainedBytes = process.constrainedMemory();
   const total = totalmem();
   // Without a control group limit, the value is 0, or more than any machine has.
-  return constrained > 0 ? Math.min(constrained, total) : total;
+  return constrainedBytes > 0 ? Math.min(constrainedBytes, total) : total;
 }
 
 /**

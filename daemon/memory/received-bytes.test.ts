@@ -2,13 +2,13 @@ import { expect, it } from "vitest";
 import { HeldRequests, ReceivedBytes } from "./received-bytes.ts";
 
 it("keeps bytes in order in any chunking, and discards dropped ones", () => {
-  const received = new ReceivedBytes();
-  for (const piece of ["ab", "c", "defgh", "i"]) received.append(Buffer.from(piece));
-  received.drop(3);
-  received.append(Buffer.from("jk"));
-  expect([received.bytes.toString(), received.length]).toEqual(["defghijk", 8]);
-  received.drop(8);
-  expect([received.bytes.toString(), received.length]).toEqual(["", 0]);
+  const receivedBytes = new ReceivedBytes();
+  for (const piece of ["ab", "c", "defgh", "i"]) receivedBytes.append(Buffer.from(piece));
+  receivedBytes.drop(3);
+  receivedBytes.append(Buffer.from("jk"));
+  expect([receivedBytes.bytes.toString(), receivedBytes.length]).toEqual(["defghijk", 8]);
+  receivedBytes.drop(8);
+  expect([receivedBytes.bytes.toString(), receivedBytes.length]).toEqual(["", 0]);
 });
 
 it("never changes bytes it has returned", () => {
@@ -41,19 +41,19 @@ it("keeps the rest of a chunk when its buffer is reused", () => {
 });
 
 it("takes a request in its own buffer, which no longer counts as waiting but stays charged", () => {
-  const charged = { bytes: 0, waiting: 0 };
+  const chargedMemory = { bytes: 0, waiting: 0 };
   const memory = {
     hold: () => true,
-    tryAcquire: (bytes: number) => (charged.bytes += bytes) > 0,
-    release: (bytes: number) => void (charged.bytes -= bytes),
-    waits: (bytes: number) => void (charged.waiting += bytes),
+    tryAcquire: (bytes: number) => (chargedMemory.bytes += bytes) > 0,
+    release: (bytes: number) => void (chargedMemory.bytes -= bytes),
+    waits: (bytes: number) => void (chargedMemory.waiting += bytes),
   };
-  const received = new HeldRequests(memory, 0);
+  const heldRequests = new HeldRequests(memory, 0);
   const piece = Buffer.alloc(20_000, "a");
-  received.append(piece);
-  expect([received.count(), charged]).toEqual([true, { bytes: 20_000, waiting: 20_000 }]);
-  const taken = received.take();
-  expect([taken.buffer.byteLength, charged]).toEqual([20_000, { bytes: 20_000, waiting: 0 }]);
+  heldRequests.append(piece);
+  expect([heldRequests.count(), chargedMemory]).toEqual([true, { bytes: 20_000, waiting: 20_000 }]);
+  const taken = heldRequests.take();
+  expect([taken.buffer.byteLength, chargedMemory]).toEqual([20_000, { bytes: 20_000, waiting: 0 }]);
   piece.fill("b");
   expect(taken.equals(Buffer.alloc(20_000, "a"))).toBe(true);
 });

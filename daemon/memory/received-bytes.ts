@@ -1,13 +1,13 @@
 import type { ClientBytes } from "./connection-memory.ts";
 
-const nothing = Buffer.alloc(0);
+const emptyBuffer = Buffer.alloc(0);
 
 /**
  * Bytes in order of arrival, in one buffer that grows by doubling: bodies that arrive byte by byte take at most twice their size, and time
  * proportional to their size. Bytes returned by `bytes` never change; later writes only go after them.
  */
 export class ReceivedBytes {
-  #buffer: Buffer = nothing;
+  #buffer: Buffer = emptyBuffer;
   #start = 0;
   #end = 0;
   /** Whether this object owns the buffer; a single piece is stored without copying. */
@@ -33,11 +33,11 @@ export class ReceivedBytes {
       this.#replace(piece, piece.length, false);
       return;
     }
-    const needed = this.length + piece.length;
+    const requiredBytes = this.length + piece.length;
     if (!this.#isOwn || this.#end + piece.length > this.#buffer.length) {
-      const grown = Buffer.allocUnsafeSlow(Math.max(needed, 2 * this.length));
-      grown.set(this.bytes);
-      this.#replace(grown, this.length, true);
+      const grownBuffer = Buffer.allocUnsafeSlow(Math.max(requiredBytes, 2 * this.length));
+      grownBuffer.set(this.bytes);
+      this.#replace(grownBuffer, this.length, true);
     }
     this.#buffer.set(piece, this.#end);
     this.#end += piece.length;
@@ -54,7 +54,7 @@ export class ReceivedBytes {
   /** Drops the first `count` bytes. */
   drop(count: number): void {
     this.#start += count;
-    if (this.length <= 0) this.#replace(nothing, 0, false);
+    if (this.length <= 0) this.#replace(emptyBuffer, 0, false);
   }
 
   #replace(buffer: Buffer, end: number, isOwn: boolean): void {

@@ -118,10 +118,10 @@ function followToEnd(child: Child, options: ProcessOptions): Promise<ProcessResu
     child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
       errors = (errors + chunk).slice(0, options.outputLimitBytes);
     });
-    const exited = (code: number | null, signal: string | null) =>
+    const onExit = (code: number | null, signal: string | null) =>
       finish(buildExitResult(file, code, signal, output, errors));
-    child.once("close", exited);
-    child.once("exit", (code, signal) => setTimeout(() => exited(code, signal), pipeGraceMs));
+    child.once("close", onExit);
+    child.once("exit", (code, signal) => setTimeout(() => onExit(code, signal), pipeGraceMs));
   });
 }
 
@@ -173,12 +173,12 @@ async function explainFailedStart(
   error: NodeJS.ErrnoException,
 ): Promise<Extract<ProcessResult, { ok: false }>> {
   const code = describeCode(error);
-  const place = await lookAtDirectory(directory);
-  if (place === "missing") {
+  const directoryState = await checkDirectory(directory);
+  if (directoryState === "missing") {
     const message = `${file} can't be run: the directory ${directory} does not exist; set node.workspace, node.binDirectory or, before v0.11, node.nodeDirectory.`;
     return { ok: false, reason: "NotFound", message };
   }
-  if (place === "no directory") {
+  if (directoryState === "no directory") {
     const message = `${file} can't be run: ${directory} is not a directory (ENOTDIR); set node.workspace, node.binDirectory or, before v0.11, node.nodeDirectory.`;
     return { ok: false, reason: "Failed", message };
   }
@@ -196,7 +196,7 @@ async function explainFailedStart(
   return { ok: false, reason: "Failed", message: `${file} can't be run${why ?? ` (${code}).`}` };
 }
 
-async function lookAtDirectory(directory: string): Promise<"there" | "missing" | "no directory" | "unknown"> {
+async function checkDirectory(directory: string): Promise<"there" | "missing" | "no directory" | "unknown"> {
   try {
     return (await stat(directory)).isDirectory() ? "there" : "no directory";
   } catch (error) {

@@ -10,16 +10,16 @@ export type BusySignalOptions = Readonly<{ busyCalls: number; completed: () => n
 
 /** Compares each second's calls with the busy threshold, and reports once when it is reached. */
 export function watchBusy({ busyCalls, completed, becameBusy }: BusySignalOptions): Disposable {
-  let before = completed();
+  let completedBefore = completed();
   let sinceMs = performance.now();
   const timer = setInterval(() => {
     const now = completed();
-    if (now - before >= busyCalls) {
+    if (now - completedBefore >= busyCalls) {
       clearInterval(timer);
       becameBusy();
     }
     if (performance.now() - sinceMs < windowMs) return;
-    before = now;
+    completedBefore = now;
     sinceMs = performance.now();
   }, checkEveryMs).unref();
   return { [Symbol.dispose]: () => clearInterval(timer) };

@@ -27,7 +27,7 @@ const threadCall = /^(FSReq|GetAddrInfoReq|GetNameInfoReq)/;
  */
 export async function endProcess(status: number): Promise<never> {
   for (const flag of v8Flags.exit) setFlagsFromString(flag);
-  const compiled = pause(compiledMs);
+  const compileTimeout = pause(compiledMs);
   const over = AbortSignal.timeout(waitMs);
   await Promise.race([
     Promise.all([waitUntilPrinted(process.stdout), waitUntilPrinted(process.stderr)]),
@@ -35,7 +35,7 @@ export async function endProcess(status: number): Promise<never> {
   ]);
   while (listThreadPoolCalls().length > 0 && !over.aborted) await pause(checkAgainMs, over);
   if (listThreadPoolCalls().length > 0) process.kill(process.pid, "SIGKILL");
-  await compiled;
+  await compileTimeout;
   process.exit(status);
 }
 

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
 /** Environment variables passed to every program; a trailing `*` matches all names with that prefix. */
-const always = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TZ", "TMPDIR"];
+const inheritedNames = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TZ", "TMPDIR"];
 
 /** Prefix of Gatehouse's own settings, including secrets, which no program gets. */
 const ownPrefix = "GATEHOUSE_";
@@ -12,7 +12,7 @@ export function selectVariables(
   passes: readonly string[] = [],
   environment: NodeJS.ProcessEnv = process.env,
 ): NodeJS.ProcessEnv {
-  const patterns = [...always, ...passes];
+  const patterns = [...inheritedNames, ...passes];
   const isPassed = (name: string) =>
     !name.startsWith(ownPrefix) &&
     patterns.some((pattern) => (pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern));
@@ -21,6 +21,6 @@ export function selectVariables(
 
 /** Finds the file that a shell with this process's PATH runs for a command name; undefined if there is none. */
 export function findOnPath(name: string): string | undefined {
-  const places = (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, name));
-  return places.find((place) => existsSync(place));
+  const candidates = (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, name));
+  return candidates.find((place) => existsSync(place));
 }

@@ -3,7 +3,7 @@ import { DeadlineError, within } from "../time.ts";
 import { StartupError } from "./startup-error.ts";
 
 /** Pending steps of a service's startup, oldest first. Kept in async context, so that the set need not be passed to each step. */
-const waitingFor = new AsyncLocalStorage<Set<string>>();
+const pendingSteps = new AsyncLocalStorage<Set<string>>();
 
 /**
  * Runs a service's startup with a deadline.
@@ -13,7 +13,7 @@ const waitingFor = new AsyncLocalStorage<Set<string>>();
 export async function startWithDeadline<T>(deadlineMs: number, start: () => Promise<T>): Promise<T> {
   const steps = new Set<string>();
   try {
-    return await within("the start", deadlineMs, waitingFor.run(steps, start));
+    return await within("the start", deadlineMs, pendingSteps.run(steps, start));
   } catch (error) {
     if (!(error instanceof DeadlineError)) throw error;
     const what = steps.size === 0 ? "its own work" : [...steps].join(" and ");
@@ -28,7 +28,7 @@ export async function startWithDeadline<T>(deadlineMs: number, start: () => Prom
 
 /** Records what a startup waits for while `work` runs, e.g. `PostgreSQL at db:5432 (GATEHOUSE_…)`. Outside of a startup it only runs `work`. */
 export async function startStep<T>(what: string, work: () => Promise<T>): Promise<T> {
-  const steps = waitingFor.getStore();
+  const steps = pendingSteps.getStore();
   steps?.add(what);
   try {
     return await work();

@@ -54,8 +54,8 @@ it("does nothing to a child that has exited, or never ran", async () => {
   let stops = 0;
   const stop = () => (stops += 1);
   await stopChild(gone, { deadlineMs: minuteMs, stop });
-  const missing = spawn("/nowhere/program");
-  await once(missing, "error");
-  await stopChild(missing, { deadlineMs: minuteMs, stop });
+  const missingProgram = spawn("/nowhere/program");
+  await once(missingProgram, "error");
+  await stopChild(missingProgram, { deadlineMs: minuteMs, stop });
   expect(stops).toBe(0);
 });

@@ -85,11 +85,11 @@ function measureCut(text: string, at: number, secret: string): number {
  * mask.text("no answer from https://rpc.example/v3/0123456789abcdef0123"); // "no answer from https://rpc.example/v3/[masked]"
  */
 export function createMask(): Mask {
-  const hidden = new Map<string, string>();
-  let longestFirst: Hidden = [];
+  const hiddenValues = new Map<string, string>();
+  let hiddenByLength: Hidden = [];
   const add = (found: string, shown = shownInstead) => {
     // Also masks the JSON-escaped form, because logs and responses are JSON.
-    for (const text of [found, JSON.stringify(found).slice(1, -1)]) hidden.set(text, shown);
+    for (const text of [found, JSON.stringify(found).slice(1, -1)]) hiddenValues.set(text, shown);
   };
   const hide = (value: unknown): void => {
     if (value instanceof Secret) {
@@ -103,11 +103,11 @@ export function createMask(): Mask {
   return {
     hide: (value) => {
       hide(value);
-      longestFirst = [...hidden].toSorted(([a], [b]) => b.length - a.length);
+      hiddenByLength = [...hiddenValues].toSorted(([a], [b]) => b.length - a.length);
     },
     text: (text) => {
-      const shown = longestFirst.reduce((soFar, [found, put]) => soFar.replaceAll(found, put), maskCredentials(text));
-      return shown.includes(truncationMark) ? maskCut(shown, longestFirst) : shown;
+      const shown = hiddenByLength.reduce((soFar, [found, put]) => soFar.replaceAll(found, put), maskCredentials(text));
+      return shown.includes(truncationMark) ? maskCut(shown, hiddenByLength) : shown;
     },
   };
 }
@@ -119,7 +119,7 @@ function addUrlParts(text: string, add: (found: string, shown?: string) => void)
   const { username, password, host, pathname, searchParams, search } = url;
   const long = [username, password, ...searchParams.values(), ...listRawValues(search)];
   for (const part of long) {
-    for (const written of [part, removeEscapes(part)]) if (written.length >= hiddenLength) add(written);
+    for (const spelling of [part, removeEscapes(part)]) if (spelling.length >= hiddenLength) add(spelling);
   }
   if (username !== "" || password !== "") {
     const credentials = `${removeEscapes(username)}:${removeEscapes(password)}`;

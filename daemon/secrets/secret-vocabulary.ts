@@ -28,7 +28,7 @@ const words = `(?:(?:${keyKinds})[ _-]?key|secret|passw(?:or)?d|passphrase|pwd|(
 const secretWord = String.raw`(?:${inAnyCase(words)}(?![a-z])|${inAnyCase("[_-]pass")}(?![\w-]))`;
 
 /** The end of a name whose value describes the secret instead. */
-const describing =
+const descriptionWord =
   "file|path|dir|address|name|version|issuer|audience|decimals|type|size|count|limit|max|min|ms|seconds";
 
 /** The end of a file's name, e.g. before a line number. */
@@ -38,7 +38,7 @@ const extension = String.raw`\.(?:[cm]?[jt]s|json5?|ya?ml|txt|pem|md)`;
  * A name, which may have dots (`db.password.value`), with a secret word in any position, up to the name's end: for patterns without the
  * flag `i`, because a word ends before a capital (`secretKey`), but not before another letter.
  */
-export const secretName = String.raw`${secretWord}[\w-]{0,64}(?:\.[\w-]{1,64}){0,4}(?![\w-]|\.\w)(?<!${inAnyCase(`${describing}|${extension}`)})`;
+export const secretName = String.raw`${secretWord}[\w-]{0,64}(?:\.[\w-]{1,64}){0,4}(?![\w-]|\.\w)(?<!${inAnyCase(`${descriptionWord}|${extension}`)})`;
 
 /** Parameters of a query, besides those with a secret name, that contain a key. */
 export const secretParameters = "key|auth|sig|jwt|session|access";

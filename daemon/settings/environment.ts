@@ -20,8 +20,8 @@ export function readEnvironment(
   return leaves.flatMap((leaf) => {
     const text = readEnvironmentText(leaf, env, problems);
     if (text === undefined) return [];
-    const twice = leaf.shape === "text" ? undefined : describeDuplicateKey(text);
-    if (twice !== undefined) problems.push({ name: leaf.env, message: twice });
+    const duplicateKey = leaf.format === "text" ? undefined : describeDuplicateKey(text);
+    if (duplicateKey !== undefined) problems.push({ name: leaf.env, message: duplicateKey });
     return [{ leaf, value: parseText(leaf, text) }];
   });
 }
@@ -55,11 +55,11 @@ export function findUnknownVariables(
 
 /** Compares only what follows the service's prefix, which would make any two variables similar. */
 function findNearestVariable(name: string, prefix: string, known: readonly string[]): string | undefined {
-  const nearest = findNearestWord(
+  const nearestName = findNearestWord(
     name.slice(prefix.length),
     known.map((each) => each.slice(prefix.length)),
   );
-  return nearest === undefined ? undefined : `${prefix}${nearest}`;
+  return nearestName === undefined ? undefined : `${prefix}${nearestName}`;
 }
 
 /** Reports a variable whose service name nearly matches this service's, as in `GATEHOUSE_SIDCAR_…`: no other service would report it either. */
@@ -79,11 +79,11 @@ function findMisspeltService(name: string, prefix: string, known: readonly strin
 const secretBytes = 1_048_576;
 
 function readEnvironmentText(leaf: SettingsLeaf, env: Environment, problems: SettingsProblem[]): string | undefined {
-  const direct = env[leaf.env];
-  if (!leaf.secret) return direct === "" ? undefined : direct;
+  const directValue = env[leaf.env];
+  if (!leaf.secret) return directValue === "" ? undefined : directValue;
   const path = env[`${leaf.env}_FILE`];
-  if (path === undefined || path === "") return direct === "" ? undefined : direct;
-  if (direct !== undefined && direct !== "") {
+  if (path === undefined || path === "") return directValue === "" ? undefined : directValue;
+  if (directValue !== undefined && directValue !== "") {
     problems.push({ name: leaf.env, message: `is set, and so is ${leaf.env}_FILE; keep one of the two.` });
     return undefined;
   }
@@ -100,8 +100,8 @@ function readEnvironmentText(leaf: SettingsLeaf, env: Environment, problems: Set
 
 /** Parses the value of an environment variable, for the schema to validate. */
 export function parseText(leaf: SettingsLeaf, text: string): unknown {
-  if (leaf.shape === "text") return text;
-  if (leaf.shape === "list" && !text.trimStart().startsWith("[")) {
+  if (leaf.format === "text") return text;
+  if (leaf.format === "list" && !text.trimStart().startsWith("[")) {
     return text
       .split(",")
       .map((item) => item.trim())

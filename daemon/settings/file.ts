@@ -28,16 +28,17 @@ export function readSettingsFile(
     return undefined;
   }
   const values = structuredClone(result.value) as Record<string, unknown>;
-  const place = (key: readonly string[]) => `${path}: line ${findJson5Line(result.text, key)}: ${key.join(".")}`;
-  problems.push(...takeSecrets(values, leaves, place));
-  return { path, values, place };
+  const describeLocation = (key: readonly string[]) =>
+    `${path}: line ${findJson5Line(result.text, key)}: ${key.join(".")}`;
+  problems.push(...takeSecrets(values, leaves, describeLocation));
+  return { path, values, place: describeLocation };
 }
 
 /** Removes secrets from a settings file's values: settings files must not contain any (specification, "Authentication"). */
 function takeSecrets(
   values: Record<string, unknown>,
   leaves: readonly SettingsLeaf[],
-  place: SettingsFile["place"],
+  describeLocation: SettingsFile["place"],
 ): readonly SettingsProblem[] {
   const found = leaves.filter((leaf) => leaf.secret && getValueAt(values, leaf.path) !== undefined);
   return found.flatMap(({ path, env }) => {
@@ -45,7 +46,7 @@ function takeSecrets(
     const message = "is a secret, which a settings file may not contain; remove it.";
     const where = `set the secret here, or set ${env}_FILE to the path of a file with it.`;
     return [
-      { name: place(path), message },
+      { name: describeLocation(path), message },
       { name: env, message: where },
     ];
   });

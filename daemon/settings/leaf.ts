@@ -2,7 +2,7 @@ import { z } from "zod";
 import { isFixed } from "./section.ts";
 
 /** Text form of a value (environment, secret file), which determines how it is parsed for the schema. */
-export type LeafShape = "text" | "list" | "json5";
+export type LeafFormat = "text" | "list" | "json5";
 
 /** A setting: a leaf of a service's settings schema. */
 export type SettingsLeaf = Readonly<{
@@ -10,7 +10,7 @@ export type SettingsLeaf = Readonly<{
   path: readonly string[];
   /** The environment variable, e.g. `GATEHOUSE_FACILITATOR_LISTEN_PORT`. */
   env: string;
-  shape: LeafShape;
+  format: LeafFormat;
   secret: boolean;
   required: boolean;
   /** Its purpose; empty if the schema has no description. */
@@ -50,7 +50,7 @@ function describeLeaf(service: string, path: readonly string[], layers: readonly
   return {
     path,
     env: toEnvironmentName(service, path),
-    shape: findShape(layers.at(-1)),
+    format: findFormat(layers.at(-1)),
     secret: meta.secret === true,
     required: fallback === undefined && !optional,
     description: meta.description ?? "",
@@ -97,7 +97,7 @@ function collectMetadata(layers: readonly z.ZodType[]): z.core.GlobalMeta {
   return Object.assign({}, ...layers.map((layer) => layer.meta() ?? {}).toReversed()) as z.core.GlobalMeta;
 }
 
-function findShape(core: z.ZodType | undefined): LeafShape {
+function findFormat(core: z.ZodType | undefined): LeafFormat {
   if (core instanceof z.ZodArray) return "list";
   if (
     core instanceof z.ZodNumber ||

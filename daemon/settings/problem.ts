@@ -42,20 +42,20 @@ export class SettingsError extends Error {
 /** Finds the known name closest to a misspelt or incomplete one; undefined if none is near. */
 export function findNearestWord(written: string, names: readonly string[]): string | undefined {
   if (names.length === 0) return undefined;
-  const nearest = closest(written, names);
-  return isSimilar(written, nearest) ? nearest : findByWords(written, names);
+  const nearestName = closest(written, names);
+  return isSimilar(written, nearestName) ? nearestName : findBySameWords(written, names);
 }
 
 /** Finds the one name with the fewest words added to the written one (`PRIVATE_KEY` for `KEY`), or removed from it. */
-function findByWords(written: string, names: readonly string[]): string | undefined {
+function findBySameWords(written: string, names: readonly string[]): string | undefined {
   const words = listWords(written);
   const near = names.flatMap((name) => {
     const own = listWords(name);
     return own.isSubsetOf(words) || words.isSubsetOf(own) ? [{ name, extra: Math.abs(own.size - words.size) }] : [];
   });
-  const least = Math.min(...near.map(({ extra }) => extra));
-  const [found, another] = near.filter(({ extra }) => extra === least);
-  return another === undefined ? found?.name : undefined;
+  const minExtra = Math.min(...near.map(({ extra }) => extra));
+  const [found, otherMatch] = near.filter(({ extra }) => extra === minExtra);
+  return otherMatch === undefined ? found?.name : undefined;
 }
 
 function listWords(name: string): ReadonlySet<string> {

@@ -12,11 +12,11 @@ export type SettingsDefinition<Schema extends z.ZodObject = z.ZodObject> = Reado
   service: string;
   schema: Schema;
   /** The few settings that most deployments set, by their path in the settings file; listed first in help and documentation. */
-  usual: readonly string[];
+  common: readonly string[];
 }>;
 
 /**
- * Defines the settings of a service; adds `log`, `start` and `shutdown`, which every service has. `usual` lists the few
+ * Defines the settings of a service; adds `log`, `start` and `shutdown`, which every service has. `common` lists the few
  * settings that most deployments set, by their path in the settings file; required settings are always included.
  *
  * @example
@@ -26,20 +26,20 @@ export type SettingsDefinition<Schema extends z.ZodObject = z.ZodObject> = Reado
  */
 export function defineSettings<Shape extends z.core.$ZodLooseShape>(
   service: string,
-  usual: readonly string[],
+  common: readonly string[],
   shape: Shape,
 ) {
   // The service's own sections come first, and win: it may have its own shutdown.
-  return defineCommandSettings(service, usual, { ...shape, ...serviceSections, ...shape });
+  return defineCommandSettings(service, common, { ...shape, ...serviceSections, ...shape });
 }
 
 /** Defines the settings of a command that runs to its end, like {@link defineSettings}; adds `log`. */
 export function defineCommandSettings<Shape extends z.core.$ZodLooseShape>(
   service: string,
-  usual: readonly string[],
+  common: readonly string[],
   shape: Shape,
 ) {
-  return { service, usual, schema: z.strictObject({ ...shape, ...commandSections }) } as const;
+  return { service, common, schema: z.strictObject({ ...shape, ...commandSections }) } as const;
 }
 
 export type SettingsSources = Readonly<{

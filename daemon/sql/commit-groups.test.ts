@@ -16,8 +16,8 @@ function openDatabase() {
   const groups = new CommitGroups({ database, flush, runQuery: (work) => work() });
   const done: string[] = [];
   const insert = (id: number) => void database.prepare("INSERT INTO counter VALUES (?)").run(id);
-  const note = (id: number, writing: Promise<void>) =>
-    writing.then(
+  const note = (id: number, pendingWrite: Promise<void>) =>
+    pendingWrite.then(
       () => void done.push(`${id}`),
       (error: Error) => void done.push(`${id}: ${error.message}`),
     );
@@ -61,13 +61,13 @@ it("acknowledges a writer only after its commit is flushed, and flushes once for
 
 it("rolls back only the failed writer's statements in a group", async () => {
   const { groups, flushes, done, insert, write, writeInTransaction, ids } = openDatabase();
-  const failing = groups
+  const failedGroup = groups
     .transaction(async () => {
       insert(2);
       throw new Error("its own");
     })
     .catch((error: Error) => void done.push(error.message));
-  const all = [write(1), failing, write(1), writeInTransaction(1), writeInTransaction(3)];
+  const all = [write(1), failedGroup, write(1), writeInTransaction(1), writeInTransaction(3)];
   await workAll();
   flushes[0]?.resolve();
   await Promise.all(all);
@@ -78,7 +78,7 @@ it("rolls back only the failed writer's statements in a group", async () => {
 
 it("shows readers no partial group, and reports when the data that they read is flushed", async () => {
   const { groups, flushes, done, insert, ids } = openDatabase();
-  const writing = groups.transaction(async () => {
+  const pendingWrite = groups.transaction(async () => {
     insert(1);
     await Promise.resolve();
     insert(2);
@@ -89,7 +89,7 @@ it("shows readers no partial group, and reports when the data that they read is 
   await workAll();
   expect(done).toEqual([]);
   flushes[0]?.resolve();
-  await writing;
+  await pendingWrite;
   await groups.flushed();
   expect([done, flushes.length]).toEqual([["flushed"], 1]);
 });

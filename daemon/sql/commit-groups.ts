@@ -93,9 +93,9 @@ export class CommitGroups {
       const [writers, waiters] = [this.#writers, this.#waiters];
       [this.#writers, this.#waiters] = [[], []];
       if (writers.length > 0) this.#open = this.#commit(writers);
-      const committed = (await this.#open) ?? [];
+      const committedWaiters = (await this.#open) ?? [];
       this.#open = undefined;
-      if (committed.length + waiters.length > 0) await this.#flush([...committed, ...waiters]);
+      if (committedWaiters.length + waiters.length > 0) await this.#flush([...committedWaiters, ...waiters]);
     }
     this.#isRunning = false;
   }
@@ -106,9 +106,9 @@ export class CommitGroups {
       this.#requireWhole();
       this.#dependencies.requireFile();
       this.#execute("BEGIN IMMEDIATE");
-      const [synced, unsynced]: [Waiter[], Waiter[]] = [[], []];
+      const [syncedWaiters, unsyncedWaiters]: [Waiter[], Waiter[]] = [[], []];
       for (const { run, resolve, reject, isUnsynced } of writers) {
-        const waiters = isUnsynced ? unsynced : synced;
+        const waiters = isUnsynced ? unsyncedWaiters : syncedWaiters;
         try {
           const ran = run();
           // A single statement has already run.
@@ -122,8 +122,8 @@ export class CommitGroups {
       }
       this.#execute("COMMIT");
       this.#commits += 1;
-      for (const { resolve } of unsynced) resolve();
-      return synced;
+      for (const { resolve } of unsyncedWaiters) resolve();
+      return syncedWaiters;
     } catch (error) {
       if (database.isTransaction) database.exec("ROLLBACK");
       for (const { reject } of writers) reject(error);

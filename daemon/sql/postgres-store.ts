@@ -26,7 +26,7 @@ export type PostgresStoreOptions = Omit<PostgresSettings, "url"> &
 const transactionAttemptsMax = 5;
 const transactionBackoff = { initialMs: 20, maxMs: 160 } as const;
 /** The client's timeout exceeds the server's by this much, so that the server's own error arrives first. */
-const answerMarginMs = 1_000;
+const responseMarginMs = 1_000;
 
 /** The driver returns int8 as text; ours are times and counts below 2^53. */
 const int8Oid = 20;
@@ -46,7 +46,7 @@ export async function openPostgresStore(
     max: options.poolSize,
     connectionTimeoutMillis: options.connectTimeoutMs,
     statement_timeout: options.statementTimeoutMs,
-    query_timeout: options.statementTimeoutMs + answerMarginMs,
+    query_timeout: options.statementTimeoutMs + responseMarginMs,
     idle_in_transaction_session_timeout: 2 * options.statementTimeoutMs,
     keepAlive: true,
     stream: createPostgresSocket,
@@ -162,7 +162,7 @@ type Failure = Readonly<{ code?: string; message: string }>;
 const rerun = new Set(["40001", "40P01"]);
 
 /** SQLSTATE classes of errors in the statement or its values: a retry would not help. */
-const lasting = /^(22|23|42)[0-9A-Z]{3}$/;
+const permanentCodes = /^(22|23|42)[0-9A-Z]{3}$/;
 
 function isSerializationFailure(error: unknown): boolean {
   return rerun.has((error as Failure).code ?? "");
@@ -172,7 +172,7 @@ function isSerializationFailure(error: unknown): boolean {
 function toStoreFailure(error: unknown): Error {
   if (error instanceof StoreError) return error;
   const { code, message } = error as Failure;
-  if (error instanceof Error && code !== undefined && lasting.test(code)) return error;
+  if (error instanceof Error && code !== undefined && permanentCodes.test(code)) return error;
   // If several addresses refused the connection, the error has no message.
   const text = message === "" || message === undefined ? (code ?? "no answer") : message;
   return new StoreError(`PostgreSQL is not available: ${text}`, { cause: error });

@@ -51,8 +51,8 @@ it("throws a StoreError while another process writes for too long, and recovers 
   const other = new DatabaseSync(join(folder, "ledger.sqlite"));
   other.exec("BEGIN IMMEDIATE");
   const beganMs = performance.now();
-  const writing = store.change("INSERT INTO counter VALUES (1, 'a')");
-  await expect(writing).rejects.toBeInstanceOf(StoreError);
+  const pendingWrite = store.change("INSERT INTO counter VALUES (1, 'a')");
+  await expect(pendingWrite).rejects.toBeInstanceOf(StoreError);
   expect(performance.now() - beganMs).toBeGreaterThan(waitMs / 2);
   expect(await store.rows("SELECT id FROM counter")).toEqual([]);
   other.exec("ROLLBACK");
@@ -63,23 +63,23 @@ it("throws a StoreError while another process writes for too long, and recovers 
 it("throws a StoreError for a full disk, and the database's own error for an invalid statement", async () => {
   await using store = open(true);
   await store.rows("PRAGMA max_page_count = 3");
-  const writing = store.change("INSERT INTO counter VALUES (1, $1)", ["x".repeat(100_000)]);
-  await expect(writing).rejects.toThrow(/can't be used \(database or disk is full\); check its disk/);
+  const pendingWrite = store.change("INSERT INTO counter VALUES (1, $1)", ["x".repeat(100_000)]);
+  await expect(pendingWrite).rejects.toThrow(/can't be used \(database or disk is full\); check its disk/);
   await expect(store.change("INSERT INTO nowhere VALUES (1)")).rejects.not.toBeInstanceOf(StoreError);
 });
 
 it("writes nothing to a file that was moved, replaced or deleted, reports this, and recovers once the file is back", async () => {
   await using store = open(false);
-  const [place, elsewhere] = [join(folder, "ledger.sqlite"), join(folder, "elsewhere.sqlite")];
+  const [place, otherPath] = [join(folder, "ledger.sqlite"), join(folder, "elsewhere.sqlite")];
   const log = createLog({ service: "test", level: "silent" });
   await using watch = watchStore(store, { log, pause: () => setImmediate() });
   const write = () => store.change("INSERT OR REPLACE INTO counter VALUES (1, 'a')");
-  renameSync(place, elsewhere);
+  renameSync(place, otherPath);
   await expect(write()).rejects.toThrow(/was moved, replaced or deleted; move it back/);
   await until("the moved file is reported", generousMs, () => watch.readiness().message.includes(place));
   writeFileSync(place, "");
   await expect(write()).rejects.toBeInstanceOf(StoreError);
-  renameSync(elsewhere, place);
+  renameSync(otherPath, place);
   expect(await write()).toBe(1);
   await until("the ledger responds again", generousMs, () => watch.readiness().ok);
 });

@@ -93,8 +93,8 @@ function open({
     return database;
   } catch (cause) {
     if (!hasCode(cause, takenCodes)) throw cause;
-    const usualRemedy = `stop ${rival}, or set ${setting} to another file`;
-    throw new StartupError(`the ledger ${path} is in use; ${remedy ?? usualRemedy}.`, { cause });
+    const defaultRemedy = `stop ${rival}, or set ${setting} to another file`;
+    throw new StartupError(`the ledger ${path} is in use; ${remedy ?? defaultRemedy}.`, { cause });
   }
 }
 
@@ -120,13 +120,13 @@ function runQuery<T>(work: () => T): T {
 const isReading = /^\s*SELECT\b/i;
 
 export function createStatements(database: DatabaseSync) {
-  const prepared = new Map<string, StatementSync>();
+  const statements = new Map<string, StatementSync>();
   const prepareOnce = (text: string): StatementSync => {
-    const known = prepared.get(text);
+    const known = statements.get(text);
     if (known !== undefined) return known;
     // SQLite takes `$1` for a name; binding by name takes a seventh of a short statement's CPU.
     const made = database.prepare(text.replaceAll(/\$(\d+)/g, "?$1"));
-    prepared.set(text, made);
+    statements.set(text, made);
     return made;
   };
   return {

@@ -6,7 +6,7 @@ import { openSqlite } from "./sqlite.ts";
 import { StartupError } from "../process/startup-error.ts";
 
 const first = "CREATE TABLE payment (id TEXT PRIMARY KEY) STRICT";
-const second = "ALTER TABLE payment ADD COLUMN state TEXT";
+const secondMigration = "ALTER TABLE payment ADD COLUMN state TEXT";
 
 describe("openSqlite", () => {
   let folder: string;
@@ -16,10 +16,10 @@ describe("openSqlite", () => {
 
   it("runs each migration once and keeps the rows", () => {
     const path = join(folder, "deep", "ledger.db");
-    const before = openSqlite(path, [first]);
-    before.exec("INSERT INTO payment VALUES ('a')");
-    before.close();
-    const after = openSqlite(path, [first, second]);
+    const firstDatabase = openSqlite(path, [first]);
+    firstDatabase.exec("INSERT INTO payment VALUES ('a')");
+    firstDatabase.close();
+    const after = openSqlite(path, [first, secondMigration]);
     expect(
       after
         .prepare("SELECT id, state FROM payment")
@@ -76,7 +76,7 @@ describe("openSqlite", () => {
     const path = join(folder, "ledger.db");
     openSqlite(path, ["CREATE TABLE other (id TEXT)"], { table: "other" }).close();
     const reopen = (table: string) =>
-      openSqlite(path, [first, second], { table, setting: "GATEHOUSE_TILL_LEDGER_PATH" });
+      openSqlite(path, [first, secondMigration], { table, setting: "GATEHOUSE_TILL_LEDGER_PATH" });
     expect(() => reopen("payment")).toThrow(
       /ledger\.db belongs to another service: it has no table payment; set GATEHOUSE_TILL_LEDGER_PATH to another path\.$/,
     );
@@ -99,7 +99,7 @@ describe("openSqlite", () => {
 
   it("rejects a database from a newer version", () => {
     const path = join(folder, "ledger.db");
-    openSqlite(path, [first, second]).close();
+    openSqlite(path, [first, secondMigration]).close();
     expect(() => openSqlite(path, [first])).toThrow(
       /has schema version 2, but this program supports only up to 1; run a newer version/,
     );

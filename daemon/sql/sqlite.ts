@@ -89,14 +89,14 @@ function migrate(database: DatabaseSync, path: string, migrations: Migrations): 
     if (index < done) continue;
     database.exec(`BEGIN IMMEDIATE; ${migration}; PRAGMA user_version = ${index + 1}; COMMIT;`);
   }
-  requireWhole(database, path);
+  requireIntact(database, path);
 }
 
 /** Max size of a file that is fully checked when opened; the check takes a fraction of a second. */
 const checkedBytesMax = 67_108_864;
 
 /** Checks every page of a small file, so that a damaged one is rejected now and not at the first payment. */
-function requireWhole(database: DatabaseSync, path: string): void {
+function requireIntact(database: DatabaseSync, path: string): void {
   if (path === ":memory:" || statSync(path).size > checkedBytesMax) return;
   const damage = database.prepare("PRAGMA quick_check(1)").get()?.["quick_check"];
   if (damage !== undefined && damage !== "ok") throw new DamagedDatabase(`${path}: ${String(damage)}`);
@@ -125,17 +125,17 @@ function explainStartFailure(error: unknown, path: string, setting: string | und
   // Extended result codes contain the primary one in their lowest byte.
   const kind = kindByCode[errcode === undefined ? code : errcode & 0xff];
   if (kind === undefined) return error;
-  const elsewhere = suggestOtherPath(setting);
+  const otherPathAdvice = suggestOtherPath(setting);
   if (errcode === cantOpen && statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) {
-    return new StartupError(`${path} is a directory, not a database; ${elsewhere}.`, { cause: error });
+    return new StartupError(`${path} is a directory, not a database; ${otherPathAdvice}.`, { cause: error });
   }
   const why = errcode === undefined ? code : error.message;
   const user = process.getuid === undefined ? "this user" : `user ${process.getuid()}`;
   const lines = {
-    unwritable: `${path} can't be opened for writing (${why}); grant ${user} write access to ${dirname(path)}, or ${elsewhere}.`,
-    full: `${path} can't be written (${why}); free space on its disk, or ${elsewhere}.`,
+    unwritable: `${path} can't be opened for writing (${why}); grant ${user} write access to ${dirname(path)}, or ${otherPathAdvice}.`,
+    full: `${path} can't be written (${why}); free space on its disk, or ${otherPathAdvice}.`,
     damaged:
-      `${path} is damaged or not a SQLite database (${why}); restore a backup of it and of the files next to it, or ${elsewhere}. ` +
+      `${path} is damaged or not a SQLite database (${why}); restore a backup of it and of the files next to it, or ${otherPathAdvice}. ` +
       `Keep the damaged file: "sqlite3 ${path} .recover" recovers the readable data.`,
   };
   return new StartupError(lines[kind], { cause: error });

@@ -10,16 +10,16 @@ export type StoreState = Readonly<{
   failed: (error: unknown) => void;
 }>;
 
-const responding: ReadinessCheck = { ok: true, message: "answers" };
+const respondingCheck: ReadinessCheck = { ok: true, message: "answers" };
 
 /** Tracks whether a ledger responds, and logs each change. */
 export function trackStore({ log }: Readonly<{ log: Logger }>): StoreState {
-  let state = responding;
+  let state = respondingCheck;
   return {
     readiness: () => state,
     responded: () => {
       if (!state.ok) log.info({ event: "ledger-recovered" }, "the ledger responds again");
-      state = responding;
+      state = respondingCheck;
     },
     failed: (error) => {
       if (state.ok) log.warn({ event: "ledger-lost", err: error }, "the ledger is not responding; payments get 503");
@@ -37,13 +37,13 @@ export function watchStore(
   store: Pick<SqlStore, "changeUnsynced">,
   { log, pause = pauseInBackground }: Readonly<{ log: Logger; pause?: Pause | undefined }>,
 ): AsyncDisposable & Pick<StoreState, "readiness"> {
-  const { readiness, responded, failed } = trackStore({ log });
+  const { readiness, responded: recordResponse, failed } = trackStore({ log });
   const check = async (): Promise<void> => {
     // Always writes a page, even if the value is the same.
     await store.changeUnsynced("PRAGMA application_id = 0");
-    responded();
+    recordResponse();
   };
   const intervalMs = () => (readiness().ok ? checkIntervalMs : failedIntervalMs);
-  const checking = repeat(check, { intervalMs, failed, waitsFirst: true }, { pause });
-  return { readiness, [Symbol.asyncDispose]: () => checking[Symbol.asyncDispose]() };
+  const checkLoop = repeat(check, { intervalMs, failed, waitsFirst: true }, { pause });
+  return { readiness, [Symbol.asyncDispose]: () => checkLoop[Symbol.asyncDispose]() };
 }

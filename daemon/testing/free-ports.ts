@@ -27,15 +27,15 @@ const partSize = Math.floor((ports.to - ports.from) / parts);
 const partFrom = ports.from + (Number(process.env["VITEST_POOL_ID"] ?? 0) % parts) * partSize;
 
 /** Sequential offsets in the part from a random start, so that a port isn't reused soon. */
-let place = randomInt(partSize);
+let offset = randomInt(partSize);
 
 async function listen(): Promise<Server> {
   for (let tries = 1; ; tries += 1) {
     const server = createServer();
-    place = (place + 1) % partSize;
+    offset = (offset + 1) % partSize;
     const error = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
       server.once("error", resolve);
-      server.listen(partFrom + place, "127.0.0.1", () => resolve(undefined));
+      server.listen(partFrom + offset, "127.0.0.1", () => resolve(undefined));
     });
     if (error === undefined) return server;
     if (error.code !== "EADDRINUSE" || tries === partSize) throw error;

@@ -22,6 +22,6 @@ export function readWithConstants<Schema extends z.ZodObject>(
 
 function replaceAt(settings: unknown, [key, ...rest]: readonly string[], value: unknown): unknown {
   if (key === undefined) return value;
-  const before = settings as Readonly<Record<string, unknown>>;
-  return { ...before, [key]: replaceAt(before[key], rest, value) };
+  const previousSettings = settings as Readonly<Record<string, unknown>>;
+  return { ...previousSettings, [key]: replaceAt(previousSettings[key], rest, value) };
 }

@@ -28,7 +28,7 @@ function flood(response: ServerResponse): void {
 let client: AnvilClient;
 beforeAll(async () => {
   const { url } = await listenLocally(server);
-  client = createAnvilClient({ url, requestTimeoutMs: 20_000, answerBytesMax: 100_000, connectionsMax: 1 });
+  client = createAnvilClient({ url, requestTimeoutMs: 20_000, responseBytesMax: 100_000, connectionsMax: 1 });
 });
 afterAll(() => {
   client[Symbol.dispose]();

@@ -25,7 +25,7 @@ export type AnvilClientOptions = Readonly<{
   url: string;
   requestTimeoutMs: number;
   /** Max response size; a dump contains the whole chain. */
-  answerBytesMax: number;
+  responseBytesMax: number;
   connectionsMax: number;
 }>;
 

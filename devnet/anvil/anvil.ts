@@ -51,7 +51,7 @@ export type Anvil = AsyncDisposable &
 /** Only a faulty chain takes this long to respond; saving a long chain takes seconds. */
 const requestTimeoutMs = 60_000;
 /** A long chain dumps a few hundred bytes per block. */
-const answerBytesMax = 268_435_456;
+const responseBytesMax = 268_435_456;
 const connectionsMax = 32;
 
 /**
@@ -67,7 +67,9 @@ export async function startAnvil(options: AnvilOptions, dependencies: AnvilDepen
   await using starting = new AsyncDisposableStack();
   const { directory, store } = openDirectory(options.stateDirectory, starting);
   const child = starting.use(await startAnvilProcess({ chainId: options.chainId, directory }, { log }));
-  const client = starting.use(createAnvilClient({ url: child.url, requestTimeoutMs, answerBytesMax, connectionsMax }));
+  const client = starting.use(
+    createAnvilClient({ url: child.url, requestTimeoutMs, responseBytesMax, connectionsMax }),
+  );
   const chain = await openChain({ client, store, log });
   dependencies.signal.throwIfAborted();
   const listeners = new Set<(block: ChainBlock) => void>();

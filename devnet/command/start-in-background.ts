@@ -101,7 +101,7 @@ async function waitForEarlyEnd(child: ChildProcess, runDirectory: string): Promi
 }
 
 async function readBlockNumber(url: string): Promise<number> {
-  const call = createJsonRpcClient({ url, timeoutMs: startDeadlineMs, answerBytesMax: blockNumberBytesMax });
+  const call = createJsonRpcClient({ url, timeoutMs: startDeadlineMs, responseBytesMax: blockNumberBytesMax });
   const answer = await call("eth_blockNumber", []).catch((cause: unknown) => {
     throw new CommandError(`no response from ${url} to eth_blockNumber: ${(cause as Error).message}`, 1, { cause });
   });

@@ -5,7 +5,7 @@ import { sendRequest } from "#daemon/http/send-request.ts";
 import type { PruneInfo } from "../pruning.ts";
 
 const answerDeadlineMs = 5_000;
-const answerBytesMax = 65_536;
+const responseBytesMax = 65_536;
 
 /** No node responds in this workspace. */
 export class NodeNotRunningError extends Error {
@@ -31,7 +31,7 @@ export async function requestNode(runDirectory: string, command: ControlCommand)
     const absent = error.code === "ENOENT" || error.code === "ECONNREFUSED";
     throw absent ? new NodeNotRunningError("no node runs in this workspace", { cause: error }) : error;
   });
-  const answer = JSON.parse(await readText(response, answerBytesMax)) as PruneInfo | { error: string };
+  const answer = JSON.parse(await readText(response, responseBytesMax)) as PruneInfo | { error: string };
   if ("error" in answer) throw new Error(`the node answered ${response.statusCode}: ${answer.error}`);
   return answer;
 }

@@ -164,7 +164,7 @@ function enqueue(
  */
 function requireResponses(text: string): ReadonlyMap<number, JsonRpcResponse> {
   const parsed = readResponses(text);
-  if (parsed?.ok === true) return parsed.byPlace;
+  if (parsed?.ok === true) return parsed.byIndex;
   if (parsed?.ok === false)
     throw new ChainError("rejected", `the node returned an error: ${parsed.error.message} (code ${parsed.error.code})`);
   const expectedFormat = parseJson(text) === undefined ? "JSON" : "a JSON-RPC response";

@@ -162,6 +162,6 @@ function isNodeFault(error: unknown): error is ChainError {
 
 function readChainId(text: string): number | undefined {
   const responses = readResponses(text);
-  const responseBody = responses?.ok === true ? responses.byPlace.get(0) : undefined;
+  const responseBody = responses?.ok === true ? responses.byIndex.get(0) : undefined;
   return responseBody?.ok === true ? Number(responseBody.result) : undefined;
 }

@@ -116,7 +116,7 @@ function findSecret(leaf: SettingsLeaf, value: unknown): Pick<DeploymentSecret, 
 }
 
 function encode(leaf: SettingsLeaf, value: unknown): string {
-  return leaf.shape === "text" && typeof value !== "object" ? String(value) : JSON.stringify(value);
+  return leaf.format === "text" && typeof value !== "object" ? String(value) : JSON.stringify(value);
 }
 
 function findUnknownKeys(

@@ -20,7 +20,7 @@ type TargetWatch = AsyncDisposable & Readonly<{ current: () => DisplayedTarget }
 
 const checkIntervalMs = 5_000;
 /** Limits for one poll. The response limit is several times larger than any service's real response, and up to sixty-four responses may arrive at once. */
-const limits = { timeoutMs: 4_000, answerBytesMax: 1_048_576 } as const;
+const limits = { timeoutMs: 4_000, responseBytesMax: 1_048_576 } as const;
 
 type TargetResponse = Readonly<{ ok: true; described: TargetCard } | { ok: false; why: string }>;
 

@@ -152,7 +152,7 @@ export async function fetchReleaseList(
   { log }: Readonly<{ log: Logger }>,
 ): Promise<ReleaseList | undefined> {
   const { url } = place;
-  const got = await getText(url, { timeoutMs, answerBytesMax: bytesMax });
+  const got = await getText(url, { timeoutMs, responseBytesMax: bytesMax });
   const httpStatus = got.ok && got.status !== 200 ? `HTTP ${got.status}` : undefined;
   const listResult = got.ok && httpStatus === undefined ? readReleaseList(parseJson(got.body)) : undefined;
   if (got.ok && listResult?.ok === true) {

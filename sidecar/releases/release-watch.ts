@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { createJsonRpcClient, NoJsonRpcAnswerError, type CallJsonRpc } from "#daemon/http/json-rpc-client.ts";
+import { createJsonRpcClient, NoJsonRpcResponseError, type CallJsonRpc } from "#daemon/http/json-rpc-client.ts";
 import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
@@ -44,7 +44,7 @@ export function watchReleases(
   const call = createJsonRpcClient({
     url: node.httpUrl,
     timeoutMs: blockTimeTimeoutMs,
-    answerBytesMax: responseBytesMax,
+    responseBytesMax,
   });
   let lastCheckMs: number | undefined;
   let againMs = 0;
@@ -128,7 +128,7 @@ async function readTime(number: number, call: CallJsonRpc, signal: AbortSignal):
     const parsed = block.safeParse(response.ok ? response.result : undefined);
     return parsed.success ? Number(parsed.data.timestamp) : undefined;
   } catch (error) {
-    if (!(error instanceof NoJsonRpcAnswerError)) throw error;
+    if (!(error instanceof NoJsonRpcResponseError)) throw error;
     return undefined;
   }
 }

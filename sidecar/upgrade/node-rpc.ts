@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc-client.ts";
+import { createJsonRpcClient, NoJsonRpcResponseError } from "#daemon/http/json-rpc-client.ts";
 
 /** Queries that an upgrade makes to the node, besides the health check. The result is undefined if there is no usable response. */
 export type NodeRpc = Readonly<{
@@ -25,14 +25,14 @@ const quantity = z.string().regex(/^0x[0-9a-f]+$/i);
 const syncingSchema = z.union([z.literal(false), z.record(z.string(), z.unknown())]);
 
 export function createNodeRpc(url: string): NodeRpc & DataRpc {
-  const call = createJsonRpcClient({ url, timeoutMs, answerBytesMax: responseBytesMax });
+  const call = createJsonRpcClient({ url, timeoutMs, responseBytesMax });
   const query = async <T>(schema: z.ZodType<T>, method: string, params: readonly unknown[], signal?: AbortSignal) => {
     try {
       const response = await call(method, params, signal);
       const parsed = schema.safeParse(response.ok ? response.result : undefined);
       return parsed.success ? parsed.data : undefined;
     } catch (error) {
-      if (!(error instanceof NoJsonRpcAnswerError)) throw error;
+      if (!(error instanceof NoJsonRpcResponseError)) throw error;
       return undefined;
     }
   };

@@ -95,8 +95,8 @@ export function startPacedCallers(
  * so each of them counts with the remaining time; otherwise, a stall of seconds would be one slow request among many.
  */
 function asOften(sample: Sample, everyMs: number): readonly Sample[] {
-  const missed = Math.floor(sample.tookMs / everyMs);
-  const later = Array.from({ length: missed }, (_, at) => {
+  const missedFloor = Math.floor(sample.tookMs / everyMs);
+  const later = Array.from({ length: missedFloor }, (_, at) => {
     const lateMs = (at + 1) * everyMs;
     return { atMs: sample.atMs + lateMs, tookMs: sample.tookMs - lateMs, failure: undefined };
   });

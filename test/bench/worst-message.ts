@@ -56,8 +56,8 @@ const measure = watchTurns();
 const random = createRandom(Number(values.seed));
 const names = Object.keys(atoms) as Atom[];
 
-const beganMs = performance.now();
-const isPast = (part: number) => performance.now() - beganMs > Number(values.seconds) * 1_000 * part;
+const startedMs = performance.now();
+const isPast = (part: number) => performance.now() - startedMs > Number(values.seconds) * 1_000 * part;
 const every = listFirstShapes();
 const all: Measured[] = [];
 for (const shape of values.seconds === "Infinity" ? every : sortAtRandom(every)) {

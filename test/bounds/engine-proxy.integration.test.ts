@@ -66,8 +66,8 @@ async function ask(method: string, path: string, body = ""): Promise<{ status: n
 it("limits the request size at the engine proxy", async () => {
   const padded = (bytes: number) => exec.body.padEnd(bytes);
   expect((await ask("POST", exec.path, padded(16_384))).status).toBe(201);
-  const rejected = await ask("POST", exec.path, padded(16_385));
-  expect([rejected.status, rejected.text]).toEqual([
+  const rejectedResponse = await ask("POST", exec.path, padded(16_385));
+  expect([rejectedResponse.status, rejectedResponse.text]).toEqual([
     413,
     expect.stringContaining("the body is larger than 16384 bytes"),
   ]);
@@ -84,8 +84,8 @@ it("limits the response size of the engine at the engine proxy", async () => {
   answer = report(1_048_576);
   expect((await ask("GET", inspect)).status).toBe(200);
   answer = report(1_048_577);
-  const rejected = await ask("GET", inspect);
-  expect([rejected.status, rejected.text]).toEqual([
+  const rejectedResponse = await ask("GET", inspect);
+  expect([rejectedResponse.status, rejectedResponse.text]).toEqual([
     502,
     expect.stringContaining("responded to inspect in an unexpected form"),
   ]);
@@ -114,8 +114,11 @@ it("limits the concurrent requests to the engine proxy, and its connections", as
   answer = (_, response) => void waiting.push(response);
   const asked = Array.from({ length: 32 }, () => ask("GET", inspect));
   await until("the requests are at the engine", generousMs, () => waiting.length === 32);
-  const rejected = await ask("GET", inspect);
-  expect([rejected.status, rejected.text]).toEqual([503, expect.stringContaining("too many requests at one time")]);
+  const rejectedResponse = await ask("GET", inspect);
+  expect([rejectedResponse.status, rejectedResponse.text]).toEqual([
+    503,
+    expect.stringContaining("too many requests at one time"),
+  ]);
   answer = wellAnswers;
   for (const response of waiting) wellAnswers({ url: inspect } as IncomingMessage, response);
   expect((await Promise.all(asked)).every(({ status }) => status === 200)).toBe(true);
@@ -148,8 +151,8 @@ it(
       const trickle = setInterval(() => response.write(" "), answerTimeoutMs / 10);
       response.once("close", () => clearInterval(trickle));
     };
-    const trickled = await ask("GET", inspect);
-    expect([trickled.status, trickled.text]).toEqual([
+    const trickledResponse = await ask("GET", inspect);
+    expect([trickledResponse.status, trickledResponse.text]).toEqual([
       502,
       expect.stringContaining(`no response within ${answerTimeoutMs} ms`),
     ]);
@@ -161,8 +164,8 @@ it(
 it("limits the engine proxy's log lines about rejected calls", async () => {
   const before = proxy.output().length;
   for (let made = 0; made < 60; made += 1) {
-    const rejected = await ask("GET", `/containers/other/json?${"x".repeat(10_000)}`);
-    expect(rejected.status).toBe(403);
+    const rejectedResponse = await ask("GET", `/containers/other/json?${"x".repeat(10_000)}`);
+    expect(rejectedResponse.status).toBe(403);
   }
   await until("the log contains them", generousMs, () =>
     proxy.output().slice(before).includes("/containers/other/json"),
@@ -172,8 +175,8 @@ it("limits the engine proxy's log lines about rejected calls", async () => {
 
 it("limits the restarts of the node by the engine proxy", async () => {
   for (let made = 0; made < 12; made += 1) expect((await ask("POST", restart)).status).toBe(204);
-  const rejected = await ask("POST", restart);
-  expect([rejected.status, rejected.text]).toEqual([
+  const rejectedResponse = await ask("POST", restart);
+  expect([rejectedResponse.status, rejectedResponse.text]).toEqual([
     429,
     expect.stringMatching(
       /gh-node was restarted 12 times within an hour \(restartsPerHour\); the next restart is allowed in 3\d\d\d s/,

@@ -38,7 +38,7 @@ it("limits the response size", async () => {
   const most = 134_217_728;
   const filler = Buffer.alloc(1_048_576, "z");
   /** A response of this many bytes, with or without a Content-Length. */
-  const answer = (bytes: number, isReported: boolean) =>
+  const respond = (bytes: number, isReported: boolean) =>
     gateway.node.respondAs(({ id, method }, response) => {
       if (method !== "eth_getStorageAt") return "0x1";
       const [start, end] = storageAnswer("_", id).split("_");
@@ -57,12 +57,12 @@ it("limits the response size", async () => {
       more();
       return byHand;
     });
-  answer(most, true);
+  respond(most, true);
   expect((await read(3_000)).text).toHaveLength(most);
-  answer(most + 1, true);
+  respond(most + 1, true);
   expect(readErrorCode((await read(3_001)).text)).toBe(-32_003);
   // Without a Content-Length, the client has already received a part of it.
-  answer(most + 1, false);
+  respond(most + 1, false);
   await expect(read(3_002)).rejects.toThrow("aborted");
   gateway.node.respondAs(() => "0x1");
 }, 120_000);

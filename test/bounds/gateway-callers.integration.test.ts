@@ -73,8 +73,8 @@ it.each([
       : [gateway.urls.private, { headers: { Authorization: `Bearer ${key}` } }];
   const calls = Array.from({ length: most }, (_call, at) => ask(url, storage(most * 1_000 + at), asker));
   await underWay(most);
-  const rejected = await ask(url, storage(most * 1_000 + most), asker);
-  expect([rejected.status, readErrorCode(rejected.text)]).toEqual([429, -32_005]);
+  const rejectedResponse = await ask(url, storage(most * 1_000 + most), asker);
+  expect([rejectedResponse.status, readErrorCode(rejectedResponse.text)]).toEqual([429, -32_005]);
   await gateway.expectOthersServed();
   reads.letGo();
   expect((await Promise.all(calls)).every(({ status }) => status === 200)).toBe(true);
@@ -92,8 +92,8 @@ it(
       openRaw(gateway.urls.internal, buildRequest(storage(10_000 + at)), { localAddress: `127.0.0.${2 + (at % 4)}` }),
     );
     await underWay(2_048);
-    const rejected = await ask(gateway.url, storage(9_999), { address: "198.51.100.4" });
-    expect([rejected.status, readErrorCode(rejected.text)]).toEqual([429, -32_005]);
+    const rejectedResponse = await ask(gateway.url, storage(9_999), { address: "198.51.100.4" });
+    expect([rejectedResponse.status, readErrorCode(rejectedResponse.text)]).toEqual([429, -32_005]);
     // The gateway still serves what it knows by itself.
     expect((await ask(gateway.url, constant, { address: "198.51.100.4" })).status).toBe(200);
     reads.letGo();
@@ -117,20 +117,21 @@ it(
 );
 
 it("limits the queued spans", async () => {
-  const answering = Promise.withResolvers<undefined>();
-  await using collector = await startCollector(answering.promise);
+  const pendingResponse = Promise.withResolvers<undefined>();
+  await using collector = await startCollector(pendingResponse.promise);
   const env = {
     GATEHOUSE_GATEWAY_INTERNAL_ENABLED: "true",
     GATEHOUSE_GATEWAY_TRACING_OTLP_URL: collector.url,
     GATEHOUSE_GATEWAY_TRACING_SAMPLE_RATIO: "1",
   };
-  const traced = await startSmallGateway(env, { constants: { "tracing.timeoutMs": 60_000 } });
+  const tracedGateway = await startSmallGateway(env, { constants: { "tracing.timeoutMs": 60_000 } });
   const calls = 10_000;
   const batch = `[${Array.from({ length: 1_000 }, () => constant).join(",")}]`;
-  for (let sent = 0; sent < calls; sent += 1_000) expect((await ask(traced.urls.internal, batch)).status).toBe(200);
-  await traced.expectOthersServed();
-  answering.resolve(undefined);
-  await traced[Symbol.asyncDispose]();
+  for (let sent = 0; sent < calls; sent += 1_000)
+    expect((await ask(tracedGateway.urls.internal, batch)).status).toBe(200);
+  await tracedGateway.expectOthersServed();
+  pendingResponse.resolve(undefined);
+  await tracedGateway[Symbol.asyncDispose]();
   // As many as allowed were queued, and at most as many were in flight.
   expect(collector.spans().length).toBeGreaterThanOrEqual(4_096);
   expect(collector.spans().length).toBeLessThanOrEqual(2 * 4_096);

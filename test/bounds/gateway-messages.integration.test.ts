@@ -47,8 +47,8 @@ it("limits the request body size", async () => {
   );
   expect(await exchange(beyond)).toMatch(/^HTTP\/1\.1 413 [^]*content length too large; at most 5242880 bytes/);
   // Many concurrent ones, each of which would be complete.
-  const answers = await Promise.all(Array.from({ length: 16 }, () => ask(gateway.urls.internal, longest)));
-  for (const { status } of answers) expect([200, 503]).toContain(status);
+  const responses = await Promise.all(Array.from({ length: 16 }, () => ask(gateway.urls.internal, longest)));
+  for (const { status } of responses) expect([200, 503]).toContain(status);
 });
 
 const longCall = (bytes: number) => coinbase(`"${"x".repeat(bytes - coinbase('""').length)}"`);
@@ -135,7 +135,7 @@ it("limits the frames per WebSocket message", async () => {
 const connections = () => gateway.metric('gatehouse_connections{listener="internal"}');
 
 it("limits the time per event-loop tick", async () => {
-  const before = await connections();
+  const connectionsBefore = await connections();
   const requests = Buffer.from(buildRequest(coinbase()).repeat(60_000));
   // An operator's client without a rate limit, each of whose connections sends enough calls to delay other clients.
   const busy = openMany(50, () => openRaw(gateway.urls.internal, requests, { localAddress: "127.0.0.2" }));
@@ -151,5 +151,5 @@ it("limits the time per event-loop tick", async () => {
   const [median = 0] = waits.toSorted((one, other) => one - other).slice(waits.length / 2);
   expect(median).toBeLessThan(1_000);
   busy[Symbol.dispose]();
-  await until("they are closed", generousMs, async () => (await connections()) <= before);
+  await until("they are closed", generousMs, async () => (await connections()) <= connectionsBefore);
 });

@@ -94,7 +94,7 @@ it("limits the connections to the node per caller", async () => {
 it("limits the calls queued for the node", async () => {
   // Five programs, each with the max number of calls in flight on a WebSocket.
   const callsEach = 64;
-  await using started = new AsyncDisposableStack();
+  await using resources = new AsyncDisposableStack();
   const clients: TestClient[] = [];
   let sent = 0;
   const send = (client: TestClient, of: number) => {
@@ -103,11 +103,11 @@ it("limits the calls queued for the node", async () => {
   };
   for (let at = 0; at < 65; at += 1) {
     const of = 2 + (at % 5);
-    const client = started.use(await connectTestClient(internal, {}, { localAddress: `127.0.0.${of}` }));
+    const client = resources.use(await connectTestClient(internal, {}, { localAddress: `127.0.0.${of}` }));
     clients.push(client);
     for (let call = 0; call < callsEach; call += 1) send(client, of);
   }
-  const spare = started.use(await connectTestClient(internal, {}, { localAddress: "127.0.0.2" }));
+  const spare = resources.use(await connectTestClient(internal, {}, { localAddress: "127.0.0.2" }));
   clients.push(spare);
   const texts = () => clients.flatMap((client) => client.texts);
   const rejected = () => texts().filter((text) => text.includes(tooMany)).length;
@@ -128,10 +128,10 @@ it("limits the calls queued for the node", async () => {
 });
 
 it("limits the calls queued for the node per caller", async () => {
-  using started = new DisposableStack();
+  using resources = new DisposableStack();
   const clients: RawClient[] = [];
   const rejected = () => clients.filter((client) => client.received().includes(tooMany)).length;
-  const send = (count: number) => clients.push(...started.use(openCalls(count, 2)).clients);
+  const send = (count: number) => clients.push(...resources.use(openCalls(count, 2)).clients);
   await fill(1_024, () => clients.length, rejected, send);
   expect((await ask(internal, storage(9_999), { localAddress: "127.0.0.2" })).text).toContain(tooMany);
   using other = openCalls(1, 3);

@@ -112,9 +112,9 @@ it("limits the distinct subscriptions at the node", async () => {
     }),
   );
   const other = stack.use(await from("198.51.100.200"));
-  const answer = await subscribeOwn(other, 5_000);
-  expect(readErrorCode(answer)).toBe(-32_005);
-  expect(answer).toContain("too many different subscriptions; try again later");
+  const response = await subscribeOwn(other, 5_000);
+  expect(readErrorCode(response)).toBe(-32_005);
+  expect(response).toContain("too many different subscriptions; try again later");
   // All heads subscriptions share one.
   expect(await other.ask(subscribe(["newHeads"]))).toContain('"result":"0x');
   expect(gateway.node.subscriptions()).toBe(1_025);

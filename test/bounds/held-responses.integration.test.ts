@@ -41,8 +41,8 @@ const sign = () => signPaymentFor(`${shopUrl}/data`);
 const buy = (payment: string) => fetch(`${shopUrl}/data`, { headers: { "PAYMENT-SIGNATURE": payment } });
 
 const buyAndRead = async () => {
-  const answer = await buy(await sign());
-  return [answer.status, (await answer.arrayBuffer()).byteLength];
+  const response = await buy(await sign());
+  return [response.status, (await response.arrayBuffer()).byteLength];
 };
 
 const sendDeaf = (payment: string, localAddress: string) => {
@@ -72,8 +72,8 @@ describe("a small resource server in front of an upstream with large responses",
   it("limits the size of an upstream's response", async () => {
     upstream.behave("too large");
     const payment = await sign();
-    const rejected = await buy(payment);
-    expect([rejected.status, await rejected.text()]).toEqual([
+    const rejectedPurchase = await buy(payment);
+    expect([rejectedPurchase.status, await rejectedPurchase.text()]).toEqual([
       502,
       expect.stringMatching(/larger than 8388608 bytes.*you were not charged/),
     ]);

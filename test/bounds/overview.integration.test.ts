@@ -7,7 +7,7 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 import { isLong } from "../support/run-size.ts";
 import { startSmallService, type Acceleration } from "./small-service.ts";
 
-const answerBytesMax = 1_048_576;
+const responseBytesMax = 1_048_576;
 
 /** Services with large responses: in a long run, the max number for an overview. */
 const largeCount = isLong ? 64 : 12;
@@ -53,8 +53,8 @@ async function startSmallOverview(options: Readonly<{ count?: number; accelerate
   const args = ["--page", "0", "--targets", ...targets(count)];
   const service = await startSmallService("status", {}, { args, reports: readPlace, ...more });
   const shown = async () => {
-    const reported = await (await fetch(`${service.urls["overview"]}overview`)).json();
-    return (reported as Readonly<{ targets: readonly Shown[] }>).targets;
+    const reportedResponse = await (await fetch(`${service.urls["overview"]}overview`)).json();
+    return (reportedResponse as Readonly<{ targets: readonly Shown[] }>).targets;
   };
   return {
     ...service,
@@ -79,11 +79,11 @@ function sayStatus(bytes: number): RequestListener {
 }
 
 it("limits the response size of an overview target", async () => {
-  answer = sayStatus(answerBytesMax);
+  answer = sayStatus(responseBytesMax);
   await using overview = await startSmallOverview({ count: largeCount, accelerated: quick });
   await overview.all("all are read", ({ state }) => state === "Node down");
-  answer = sayStatus(answerBytesMax + 1);
-  const rejected = await overview.all("none is read", ({ answers }) => !answers);
+  answer = sayStatus(responseBytesMax + 1);
+  const rejected = await overview.all("none is read", ({ answers: responses }) => !responses);
   expect(new Set(rejected.map(({ cause }) => cause))).toEqual(new Set(["It can't be queried (body_too_large)."]));
   answer = (_, response) => {
     const more = () => {
@@ -94,7 +94,7 @@ it("limits the response size of an overview target", async () => {
   };
   await overview.expectServing();
   answer = sayStatus(4_096);
-  await overview.all("all are read again", ({ answers }) => answers);
+  await overview.all("all are read again", ({ answers: responses }) => responses);
   await overview.expectServing();
 });
 
@@ -110,11 +110,14 @@ it("limits the time of the overview's check of a target", async () => {
   };
   answer = sayStatus(4_096);
   await using overview = await startSmallOverview({ accelerated: quick });
-  await overview.all("all were checked", ({ answers }) => answers);
+  await overview.all("all were checked", ({ answers: responses }) => responses);
   // All but one.
   answer = (request, response) =>
     addressOf(request) === "127.0.0.64" ? sayStatus(4_096)(request, response) : silent(request, response);
-  const old = await overview.all("they have timed out", ({ name, answers }) => !answers || name === "node-64");
+  const old = await overview.all(
+    "they have timed out",
+    ({ name, answers: responses }) => !responses || name === "node-64",
+  );
   expect(old[0]).toMatchObject({ state: "Not responding", cause: "It can't be queried (no response within 4000 ms)." });
   expect(old[0]?.figures).toMatchObject({ lastBlock: { height: 1_234_567 } });
   expect(old[63]).toMatchObject({ answers: true });

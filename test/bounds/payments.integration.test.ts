@@ -100,16 +100,16 @@ describe("a facilitator in a small process", () => {
     "limits the concurrent settlements of a facilitator",
     async () => {
       const payments = await signPayments(most.settlements);
-      const settling = payments.map((payment, at) => post("/settle", payment, `127.1.${at >> 8}.${at & 255}`));
+      const pendingResponses = payments.map((payment, at) => post("/settle", payment, `127.1.${at >> 8}.${at & 255}`));
       await untilUnderWay(most.settlements);
-      const rejected = await post("/settle", await signPayment(chain.token));
-      expect([rejected.status, rejected.text]).toEqual([
+      const rejectedResponse = await post("/settle", await signPayment(chain.token));
+      expect([rejectedResponse.status, rejectedResponse.text]).toEqual([
         503,
         expect.stringContaining(
           `${most.settlements} settlements are in flight, which is the limit; try again in a moment`,
         ),
       ]);
-      const settled = (await mine(settling)) as Awaited<ReturnType<typeof post>>[];
+      const settled = (await mine(pendingResponses)) as Awaited<ReturnType<typeof post>>[];
       expect(settled.every(({ text }) => text.includes('"success":true'))).toBe(true);
     },
     testMs,
@@ -119,17 +119,17 @@ describe("a facilitator in a small process", () => {
     "limits the concurrent settlements per seller of a facilitator",
     async () => {
       const share = Math.floor((3 * most.settlements) / 4) + 1;
-      const settling = (await signPayments(share)).map((payment) => post("/settle", payment));
+      const pendingResponses = (await signPayments(share)).map((payment) => post("/settle", payment));
       await untilUnderWay(share);
-      const rejected = await post("/settle", await signPayment(chain.token));
-      expect([rejected.status, rejected.headers["retry-after"], rejected.text]).toEqual([
+      const rejectedResponse = await post("/settle", await signPayment(chain.token));
+      expect([rejectedResponse.status, rejectedResponse.headers["retry-after"], rejectedResponse.text]).toEqual([
         503,
         "1",
         expect.stringContaining("too many of your settlements are in flight; try again in a moment"),
       ]);
       const other = post("/settle", await signPayment(chain.token), "127.0.0.2");
       await untilUnderWay(share + 1);
-      const settled = (await mine([...settling, other])) as Awaited<ReturnType<typeof post>>[];
+      const settled = (await mine([...pendingResponses, other])) as Awaited<ReturnType<typeof post>>[];
       expect(settled.every(({ text }) => text.includes('"success":true'))).toBe(true);
       // Finished settlements no longer count.
       const again = post("/settle", await signPayment(chain.token));
@@ -169,9 +169,9 @@ describe("a facilitator in front of a hanging node", () => {
   const verifyMany = (seller: keyof typeof keys, count: number, payment: PaymentBody) => {
     const statuses: (number | undefined)[] = [];
     const all = Array.from({ length: count }, async () => {
-      const answer = await verify(seller, payment);
-      statuses.push(answer.status);
-      return answer;
+      const response = await verify(seller, payment);
+      statuses.push(response.status);
+      return response;
     });
     return { all, statuses };
   };
@@ -216,9 +216,12 @@ describe("a facilitator in front of a hanging node", () => {
     node.rule((calls) => (calls.some(isSimulation) ? "hang" : "forward"));
     const flood = verifyMany("greedy", 16, await signPayment(chain.token));
     const headers = { Authorization: `Bearer ${keys.second}` };
-    const settling = ask(`${asked.urls["facilitator"]}/settle`, JSON.stringify(payment), { headers, isAlone: true });
-    await mine([settling]);
-    expect([(await settling).text, flood.statuses]).toEqual([expect.stringContaining('"success":true'), []]);
+    const pendingResponse = ask(`${asked.urls["facilitator"]}/settle`, JSON.stringify(payment), {
+      headers,
+      isAlone: true,
+    });
+    await mine([pendingResponse]);
+    expect([(await pendingResponse).text, flood.statuses]).toEqual([expect.stringContaining('"success":true'), []]);
     recover();
     await Promise.all(flood.all);
   });
@@ -293,12 +296,12 @@ describe("a resource server in a small process", () => {
       "POST /info": { accepts: accepts(["0.01"]), upstream: `${upstream.url}/info` },
     });
   const offers = async () => {
-    const answer = await ask(`${shopUrl}/info`, "{}");
-    return { ...answer, required: decodePaymentRequiredHeader(String(answer.headers["payment-required"] ?? "")) };
+    const response = await ask(`${shopUrl}/info`, "{}");
+    return { ...response, required: decodePaymentRequiredHeader(String(response.headers["payment-required"] ?? "")) };
   };
   const offersNow = async () => {
-    const answer = await fetch(`${shopUrl}/data`);
-    return decodePaymentRequiredHeader(answer.headers.get("payment-required") ?? "").accepts as PaymentRequirements[];
+    const response = await fetch(`${shopUrl}/data`);
+    return decodePaymentRequiredHeader(response.headers.get("payment-required") ?? "").accepts as PaymentRequirements[];
   };
   const buy = async (payment: string) => fetch(`${shopUrl}/data`, { headers: { "PAYMENT-SIGNATURE": payment } });
 
@@ -344,9 +347,9 @@ describe("a resource server in a small process", () => {
     );
     using flood = openMany(worthless.length, (at) => buyFrom("127.0.2.1", worthless[at] ?? ""));
     await until("one is rejected", generousMs, () => flood.clients.some(({ received }) => received() !== ""));
-    const buying = buy(await sign(offer));
-    await mine([buying]);
-    expect((await buying).status).toBe(200);
+    const pendingPurchase = buy(await sign(offer));
+    await mine([pendingPurchase]);
+    expect((await pendingPurchase).status).toBe(200);
     const rejected = flood.clients.filter(({ received }) => received().startsWith("HTTP/1.1 503 "));
     expect(rejected.length).toBeGreaterThan(most.payments);
     expect(rejected.every(({ received }) => /^retry-after: \d/im.test(received()))).toBe(true);

@@ -42,17 +42,17 @@ export async function startSmallService(
   const { clock = 1, monotonic = 1, waits = 1 } = accelerated ?? {};
   const query = `clock=${clock}&monotonic=${monotonic}&waits=${waits}`;
   const acceleration = accelerated === undefined ? "" : ` --import=${acceleratedClock}?${query}`;
-  const started = await startService(
+  const startedService = await startService(
     service,
     { NODE_OPTIONS: `--max-old-space-size=${heapMiB}${acceleration}`, ...env },
     options,
   );
-  const startedAt = readStartTicks(started.pid);
+  const startedAt = readStartTicks(startedService.pid);
   return {
-    ...started,
+    ...startedService,
     expectWell: () => {
-      expect(readStartTicks(started.pid), started.output().slice(-2_000)).toBe(startedAt);
-      expect(readMostResidentMiB(started.pid)).toBeLessThan(containerMiB);
+      expect(readStartTicks(startedService.pid), startedService.output().slice(-2_000)).toBe(startedAt);
+      expect(readMostResidentMiB(startedService.pid)).toBeLessThan(containerMiB);
     },
   };
 }

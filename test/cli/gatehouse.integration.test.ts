@@ -190,16 +190,16 @@ describe("a command without signal handlers", () => {
     ["SIGTERM", 143],
     ["SIGINT", 130],
   ] as const)("exits on %s, as it must if it is the first process of a container", async (signal, status) => {
-    const silent = await startSilentServer();
+    const silentServer = await startSilentServer();
     const child = spawn(
       process.execPath,
-      [gatehouseProgram, "pay", `http://127.0.0.1:${silent.port}/`, "--max-amount", "1", "--asset", address],
+      [gatehouseProgram, "pay", `http://127.0.0.1:${silentServer.port}/`, "--max-amount", "1", "--asset", address],
       {
         env: { PATH: process.env["PATH"] ?? "", GATEHOUSE_PAY_SIGNER_PRIVATE_KEY: `0x${"11".repeat(32)}` },
         stdio: "ignore",
       },
     );
-    await silent.asked;
+    await silentServer.asked;
     child.kill(signal);
     // An exit caused by the signal itself would be [null, signal], and would never happen if the kernel drops the signal.
     expect(await once(child, "exit")).toEqual([status, null]);

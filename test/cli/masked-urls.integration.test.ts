@@ -43,13 +43,13 @@ afterAll(async () => {
 });
 
 async function answersOf(urls: readonly string[]): Promise<string> {
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     urls.map(async (url) => {
       const response = await fetch(url, { headers: { Accept: "*/*" } });
       return `${url} ${response.status} ${JSON.stringify([...response.headers])}\n${await response.text()}`;
     }),
   );
-  return answers.join("\n");
+  return responses.join("\n");
 }
 
 async function call(url: string, headers: Record<string, string> = {}): Promise<string> {
@@ -169,7 +169,7 @@ describe.each(takeSlice(places, 2))("URLs with credentials, if %s", (_, place) =
     });
     const { "resource-server": sells = "", "resource-server-operations": operations = "" } = shop.urls;
     const offer = { scheme: "exact", network: "eip155:1672", amount: "10000", asset: token, payTo: address };
-    const accepted = { ...offer, maxTimeoutSeconds: 300, extra: { token: "USDC", name: "USDC", version: "2" } };
+    const acceptedOffer = { ...offer, maxTimeoutSeconds: 300, extra: { token: "USDC", name: "USDC", version: "2" } };
     const authorization = {
       from: `0x${"3".repeat(40)}`,
       to: address,
@@ -179,7 +179,7 @@ describe.each(takeSlice(places, 2))("URLs with credentials, if %s", (_, place) =
       nonce: `0x${"4".repeat(64)}`,
     };
     const payload = { signature: `0x${"5".repeat(130)}`, authorization };
-    const header = Buffer.from(JSON.stringify({ x402Version: 2, accepted, payload })).toString("base64");
+    const header = Buffer.from(JSON.stringify({ x402Version: 2, accepted: acceptedOffer, payload })).toString("base64");
     const sold = await fetch(`${sells}/data`, { headers: { "PAYMENT-SIGNATURE": header } });
     const said = [sold.status, JSON.stringify([...sold.headers]), await sold.text()].join("\n");
     expect(shop.output()).toContain("no verdict from the facilitator");

@@ -28,16 +28,16 @@ describe.skipIf(!hasPrometheus)(`the Prometheus of a killed stack${withoutPromet
     const args = ["--input-type=module", "--eval", starter, module, String(port), folder];
     const parent = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "pipe", "ignore"] });
     onTestFinished(() => void parent.kill("SIGKILL"));
-    const answers = () =>
+    const isReady = () =>
       fetch(`http://127.0.0.1:${port}/-/ready`).then(
         ({ ok }) => ok,
         () => false,
       );
-    await until("Prometheus answers", 60_000, answers);
+    await until("Prometheus answers", 60_000, isReady);
     const [alertsUrl] = await once(parent.stdout, "data");
     expect((await fetch(String(alertsUrl))).status).toBe(200);
     parent.kill("SIGKILL");
-    await until("Prometheus is gone", generousMs, async () => !(await answers()));
+    await until("Prometheus is gone", generousMs, async () => !(await isReady()));
     expect(parent.exitCode).toBeNull();
   });
 });

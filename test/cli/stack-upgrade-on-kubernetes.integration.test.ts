@@ -156,18 +156,18 @@ describe.skipIf(lacking !== "" || !hasOpenssl)(`a stack upgrade in a cluster${sk
 
   let height = 100;
   const questions: StackQueries = {
-    look: async () => {
+    checkNode: async () => {
       const running = await findRunning();
       if (running === undefined) return { ok: false, message: "no sidecar responds" };
       const isNew = running.image === images.new;
-      const answers = !isNew || isGood;
+      const responses = !isNew || isGood;
       height += 1;
       const types = ["RpcResponding", "ConfigReconciled", "NoRestartPending", "VersionConsistent"];
-      const status = answers ? "True" : "False";
+      const status = responses ? "True" : "False";
       return {
         ok: true,
         said: {
-          node: { answers, height, binaryVersion: isNew ? "0.17.0" : "0.16.2" },
+          node: { answers: responses, height, binaryVersion: isNew ? "0.17.0" : "0.16.2" },
           conditions: types.map((each) => ({ type: each, status, reason: "Said", message: each })),
         },
       };
@@ -267,10 +267,10 @@ describe.skipIf(lacking !== "" || !hasOpenssl)(`a stack upgrade in a cluster${sk
     expect(await readChain()).toEqual([`block by ${images.old}`, `block by ${images.old}`]);
     await until("nothing is left", generousMs, async () => (await listLeft()).length === 0);
     // Another apply without force finds no conflict and changes nothing.
-    const before = await readWorkload();
+    const workloadBefore = await readWorkload();
     known = "";
     await applyAsPulumi(images.old);
-    expect((await readWorkload()).spec).toEqual(before.spec);
+    expect((await readWorkload()).spec).toEqual(workloadBefore.spec);
   });
 
   it("fails if the node had to be killed, and restarts it", async () => {

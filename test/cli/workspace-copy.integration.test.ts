@@ -66,7 +66,7 @@ async function ruin(directory: string): Promise<void> {
 
 async function contentOf(directory: string): Promise<readonly string[]> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-  const reported = entries.map(async (entry) => {
+  const reportedEntries = entries.map(async (entry) => {
     const path = join(entry.parentPath, entry.name);
     const name = path.slice(directory.length);
     if (entry.isSymbolicLink()) return `${name} -> ${await readlink(path)}`;
@@ -75,7 +75,7 @@ async function contentOf(directory: string): Promise<readonly string[]> {
     const time = name.endsWith("index") ? mtimeMs : "";
     return `${name} ${(mode & 0o777).toString(8)} ${time} ${await readFile(path, "utf8")}`;
   });
-  return (await Promise.all(reported)).toSorted();
+  return (await Promise.all(reportedEntries)).toSorted();
 }
 
 const live = async () => [...(await contentOf(join(volume, "data"))), ...(await contentOf(join(volume, "conf")))];
@@ -94,11 +94,11 @@ async function killed(action: "copy" | "restore", killAt: number, ...more: reado
 
 describe("the copy of a node's volume", () => {
   test("restores the old data, and sets aside the new version's data", async () => {
-    const before = await live();
+    const liveFilesBefore = await live();
     await copyWorkspace(volume, id);
     await ruin(volume);
     await rollBackWorkspace(volume, id);
-    expect(await live()).toEqual(before);
+    expect(await live()).toEqual(liveFilesBefore);
     await removeCopy(volume, id);
     const aside = await contentOf(join(volume, ".gatehouse-upgrade", id));
     expect(aside.filter((line) => line.includes("ruined") || line.includes("/extra"))).toHaveLength(2);
@@ -145,9 +145,9 @@ describe("the copy of a node's volume", () => {
   });
 
   test("is not restored if incomplete", async () => {
-    const before = await live();
+    const liveFilesBefore = await live();
     await expect(rollBackWorkspace(volume, id)).rejects.toThrow("no complete copy");
-    expect(await live()).toEqual(before);
+    expect(await live()).toEqual(liveFilesBefore);
   });
 
   test("reports its size and node.conf beforehand, and leaves no trace of the check", async () => {
@@ -160,28 +160,28 @@ describe("the copy of a node's volume", () => {
   });
 
   test(`is complete if killed ${ofSteps} and then repeated`, { timeout: manyProcessesMs }, async () => {
-    const before = await live();
+    const liveFilesBefore = await live();
     let killAt = firstStep;
     for (; await killed("copy", killAt); killAt += stride) {
-      expect(await live()).toEqual(before);
+      expect(await live()).toEqual(liveFilesBefore);
       await copyWorkspace(volume, id);
       await ruin(volume);
       await rollBackWorkspace(volume, id);
-      expect(await live()).toEqual(before);
+      expect(await live()).toEqual(liveFilesBefore);
       await discardWork(volume, id);
     }
     expect(killAt).toBeGreaterThan(10);
   });
 
   test(`is fully restored if that is killed ${ofSteps} and then repeated`, { timeout: manyProcessesMs }, async () => {
-    const before = await live();
+    const liveFilesBefore = await live();
     let killAt = firstStep;
     for (let isKilled = true; isKilled; killAt += stride) {
       await copyWorkspace(volume, id);
       await ruin(volume);
       isKilled = await killed("restore", killAt);
       await rollBackWorkspace(volume, id);
-      expect(await live()).toEqual(before);
+      expect(await live()).toEqual(liveFilesBefore);
       await discardWork(volume, id);
     }
     expect(killAt).toBeGreaterThan(10);
@@ -240,23 +240,23 @@ describe("a snapshot of a node's volume", () => {
   });
 
   test("contains what is on the disk: flushing changes nothing", async () => {
-    const before = await contentOf(volume);
+    const contentBefore = await contentOf(volume);
     await flushWorkspace(volume);
-    expect(await contentOf(volume)).toEqual(before);
+    expect(await contentOf(volume)).toEqual(contentBefore);
   });
 
   test("is restored as often as requested, and leaves nothing else behind", async () => {
-    const before = await live();
+    const liveFilesBefore = await live();
     for (let times = 0; times < 2; times += 1) {
       await ruin(volume);
       await restoreWorkspace(volume, snapshot);
-      expect(await live()).toEqual(before);
+      expect(await live()).toEqual(liveFilesBefore);
     }
     expect((await checkWorkspace(volume)).leftovers).toEqual([]);
   });
 
   test("replaces data if there is no space for a copy next to it", async () => {
-    const before = await live();
+    const liveFilesBefore = await live();
     await ruin(volume);
     const large = join(snapshot, "data/large");
     await writeFile(large, "");
@@ -265,26 +265,26 @@ describe("a snapshot of a node's volume", () => {
     expect(await readdir(join(volume, "data"))).not.toContain("extra");
     await rm(large);
     await restoreWorkspace(volume, snapshot);
-    expect(await live()).toEqual(before);
+    expect(await live()).toEqual(liveFilesBefore);
   });
 
   test("is not restored if empty: the existing data remains", async () => {
     await ruin(volume);
-    const before = await live();
+    const liveFilesBefore = await live();
     await rm(snapshot, { recursive: true });
     await mkdir(join(snapshot, "data"), { recursive: true });
     await expect(restoreWorkspace(volume, snapshot)).rejects.toThrow("contains no node data");
-    expect(await live()).toEqual(before);
+    expect(await live()).toEqual(liveFilesBefore);
   });
 
   test("is fully restored if killed and then repeated", { timeout: manyProcessesMs }, async () => {
-    const before = await live();
+    const liveFilesBefore = await live();
     let killAt = firstStep;
     for (let isKilled = true; isKilled; killAt += 2 * stride) {
       await ruin(volume);
       isKilled = await killed("restore", killAt, snapshot);
       await restoreWorkspace(volume, snapshot);
-      expect(await live()).toEqual(before);
+      expect(await live()).toEqual(liveFilesBefore);
     }
     expect(killAt).toBeGreaterThan(20);
   });

@@ -33,8 +33,8 @@ describe.skipIf(!entryExists)(`the real Pushgateway, run by gatehouse${skipped}`
       expect((await push(first.url)).status).toBe(200);
       expect(await first.metrics()).toContain(height);
     }
-    await using second = await startPushgateway(env);
-    expect(await second.metrics()).toContain(height);
+    await using secondPushgateway = await startPushgateway(env);
+    expect(await secondPushgateway.metrics()).toContain(height);
   });
 
   test("persists nothing without a persistence file", async () => {
@@ -54,8 +54,13 @@ test("passes no service's secrets to the Pushgateway's environment", async () =>
   onTestFinished(() => void vi.unstubAllEnvs());
   expect(await isOnPath(entry)).toBe(false);
   const [port = 0] = await findFreePorts(1);
-  const starting = startRealPushgateway({ program: entry, host: "127.0.0.1", port, persistenceFile: undefined });
-  await expect(starting).rejects.toThrow("is not ready");
+  const startingPushgateway = startRealPushgateway({
+    program: entry,
+    host: "127.0.0.1",
+    port,
+    persistenceFile: undefined,
+  });
+  await expect(startingPushgateway).rejects.toThrow("is not ready");
   const environments = await readFile(place, "utf8");
   expect(environments.match(/^PATH=/gm)).toHaveLength(2);
   expect(environments).not.toContain("planted");

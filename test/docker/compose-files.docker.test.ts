@@ -210,11 +210,11 @@ describe.skipIf(command === undefined)(`the compose files of examples/compose${s
     await healthy(project, services);
     await confined(project, services, "10001:10001");
     // The first sale was to the client above.
-    const before = await readBalance(urls.gateway, payee.address);
-    const answer = await createClientFetch()(`${urls.shop}/data`);
-    expect(answer.status).toBe(200);
+    const balanceBefore = await readBalance(urls.gateway, payee.address);
+    const response = await createClientFetch()(`${urls.shop}/data`);
+    expect(response.status).toBe(200);
     await project.compose("run", "--rm", "client");
-    expect((await readBalance(urls.gateway, payee.address)) - before).toBe(20_000n);
+    expect((await readBalance(urls.gateway, payee.address)) - balanceBefore).toBe(20_000n);
     const routes = join(example.directory, "routes/routes.json5");
     await writeFile(routes, (await readFile(routes, "utf8")).replace(/\}\s*$/, `${await readRouteOfThePage()}}\n`));
     await until("the new route is sold", healthyWithinMs, async () => {
@@ -222,7 +222,7 @@ describe.skipIf(command === undefined)(`the compose files of examples/compose${s
     });
     const report = ["http://resource-server:4021/report", "--max-amount", "0.05", "--asset", assetOfDevnet];
     expect(await project.compose("run", "--rm", "client", "pay", ...report)).toContain("what the client paid for");
-    expect((await readBalance(urls.gateway, payee.address)) - before).toBe(40_000n);
+    expect((await readBalance(urls.gateway, payee.address)) - balanceBefore).toBe(40_000n);
     const page = await fetch(urls.status);
     expect(page.status).toBe(200);
     const runbook = await fetch(`${urls.status}/runbooks/node-down.md`);

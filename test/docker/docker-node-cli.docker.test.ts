@@ -138,9 +138,13 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
     expect(await nodeCliIn(gone)).toMatchObject({
       message: `the Docker engine rejected running node_cli: 404: No such container: ${gone}`,
     });
-    await using stopped = await startContainer({ image: engine.nodeImage, command: ["true"] });
-    await until("it has exited", generousMs, async () => (await stopped.inspect("{{.State.Running}}")) === "false");
-    expect(await nodeCliIn(stopped.name)).toMatchObject({
+    await using stoppedContainer = await startContainer({ image: engine.nodeImage, command: ["true"] });
+    await until(
+      "it has exited",
+      generousMs,
+      async () => (await stoppedContainer.inspect("{{.State.Running}}")) === "false",
+    );
+    expect(await nodeCliIn(stoppedContainer.name)).toMatchObject({
       message: expect.stringContaining("is not running") as string,
     });
   });

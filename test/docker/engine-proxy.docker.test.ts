@@ -49,10 +49,10 @@ describe.skipIf(!isLocal)(`the engine proxy with a real engine${skipReason(found
     await using proxy = await startProxy();
     const connection = createDockerEngine({ engine: proxy.urls["engine-proxy"] ?? "", timeoutMs: 60_000 });
     const driver = createDockerDriver({ container: container.name, stopTimeoutSeconds: 30 }, connection);
-    const before = Date.parse(await container.inspect("{{.State.StartedAt}}"));
-    expect(await driver.startedAt?.(signal)).toBe(before);
+    const timeBefore = Date.parse(await container.inspect("{{.State.StartedAt}}"));
+    expect(await driver.startedAt?.(signal)).toBe(timeBefore);
     await driver.restart(signal);
-    expect(await driver.startedAt?.(signal)).toBeGreaterThan(before);
+    expect(await driver.startedAt?.(signal)).toBeGreaterThan(timeBefore);
     const options = { container: container.name, timeoutMs: 60_000, outputLimitBytes: 1_000 };
     const run = createDockerNodeCli(options, () => ({ directory: "/data/bin", command: "node_cli" }), connection);
     const query = ["prune", "--c", "./node.conf", "--get"];

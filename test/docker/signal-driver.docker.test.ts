@@ -60,9 +60,9 @@ const started = (container: TestContainer) => container.inspect("{{.State.Starte
 describe.skipIf(!found.ok)(`the signal driver in a shared process namespace${skipReason(found)}`, () => {
   test("restarts the node with SIGTERM and leaves the sidecar's processes alone", async () => {
     await using pod = await startPod();
-    const before = await started(pod.container);
+    const startTimeBefore = await started(pod.container);
     expect(await restartFrom(pod.shared, "node")).toBe("restarted\nthe other one is alive");
-    expect(Date.parse(await started(pod.container))).toBeGreaterThan(Date.parse(before));
+    expect(Date.parse(await started(pod.container))).toBeGreaterThan(Date.parse(startTimeBefore));
     await until("the new process is up", generousMs, async () =>
       (await pod.container.logs()).startsWith("up\nstopping\nup"),
     );
@@ -80,7 +80,7 @@ describe.skipIf(!found.ok)(`the signal driver in a shared process namespace${ski
 
   test("reports a missing process or missing permission with a fix", async () => {
     await using pod = await startPod();
-    const before = await started(pod.container);
+    const startTimeBefore = await started(pod.container);
     expect(await restartFrom(pod.shared, "nodule")).toContain(
       "no process named nodule is visible in another container; set shareProcessNamespace on the pod, or kubernetes.processName.",
     );
@@ -90,6 +90,6 @@ describe.skipIf(!found.ok)(`the signal driver in a shared process namespace${ski
     expect(await restartFrom(["--network", "none"], "node")).toContain(
       "no process named node is visible in another container",
     );
-    expect(await started(pod.container)).toBe(before);
+    expect(await started(pod.container)).toBe(startTimeBefore);
   });
 });

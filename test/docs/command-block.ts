@@ -26,8 +26,8 @@ function findFenced(lines: readonly string[], start: number): Fenced | undefined
   if (opening === undefined) return undefined;
   const length = lines.slice(start + 1).indexOf(`${indent}\`\`\``);
   if (length < 0) return undefined;
-  const inside = lines.slice(start + 1, start + 1 + length).map((line) => line.slice(indent.length));
-  return { language, text: inside.join("\n"), end: start + 1 + length };
+  const insideLines = lines.slice(start + 1, start + 1 + length).map((line) => line.slice(indent.length));
+  return { language, text: insideLines.join("\n"), end: start + 1 + length };
 }
 
 function findNeighbour(lines: readonly string[], from: number, step: -1 | 1): number {

@@ -10,11 +10,11 @@ it("lists every page once in docs/README.md", () => {
     cwd: root,
     exclude: ["node_modules/**", "**/node_modules/**", "dist/**", "CHANGELOG.md", "docs/README.md"],
   });
-  const listed = readContents().flatMap(({ entries }) => entries.map(({ page }) => page));
-  const below = listed
+  const listedPages = readContents().flatMap(({ entries }) => entries.map(({ page }) => page));
+  const below = listedPages
     .filter((page) => /^docs\/(?:runbooks|decisions)\/README\.md$/.test(page))
     .flatMap(listPagesBelow);
-  expect([...listed, ...below.map(({ page }) => page)].toSorted()).toEqual(pages.toSorted());
+  expect([...listedPages, ...below.map(({ page }) => page)].toSorted()).toEqual(pages.toSorted());
 });
 
 it("divides docs/README.md into Start, Guides, Concepts, Operate, Reference and Contribute", () => {

@@ -99,7 +99,7 @@ describe.skipIf(!hasAnalyze)(
 /** Copies a unit, with an existing program: systemd-analyze complains about a missing one. */
 function stageUnit(path: string): Disposable & Readonly<{ path: string }> {
   const directory = mkdtempSync(join(tmpdir(), "gatehouse-systemd-"));
-  const staged = join(directory, basename(path));
-  writeFileSync(staged, readLines(path).join("\n").replace("/usr/local/bin/gatehouse", process.execPath));
-  return { path: staged, [Symbol.dispose]: () => rmSync(directory, { recursive: true }) };
+  const stagedPath = join(directory, basename(path));
+  writeFileSync(stagedPath, readLines(path).join("\n").replace("/usr/local/bin/gatehouse", process.execPath));
+  return { path: stagedPath, [Symbol.dispose]: () => rmSync(directory, { recursive: true }) };
 }

@@ -39,8 +39,8 @@ describe("gatehouse stack", () => {
     const { ports, stateDirectory } = poor;
     const folder = ["--state-dir", stateDirectory];
     const env = { ...signer, ...poor.env, GATEHOUSE_DEVNET_CHAIN_FUND: address };
-    await using killed = await startStack(env, ["--verbose", "--fresh", ...folder]);
-    const output = killed.output();
+    await using killedStack = await startStack(env, ["--verbose", "--fresh", ...folder]);
+    const output = killedStack.output();
     for (const name of ["node", "pushgateway", "sidecar", "gateway", "facilitator", "resource-server"]) {
       expect(output).toMatch(new RegExp(`│ ${name} +│ http://127.0.0.1:\\d+`));
     }
@@ -50,11 +50,14 @@ describe("gatehouse stack", () => {
     expect(output).toContain('"network": "eip155:1672"');
     expect(output).toContain('"payer": "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"');
     expect(output).toContain("0.01 USDC more");
-    await using second = await spawnStack(["--once", "--fresh", ...folder]);
-    expect([await second.exited, second.output()]).toEqual([1, expect.stringContaining("another stack uses")]);
-    const pids = findStackProcesses({ ...killed, ports, stateDirectory });
-    killed.process.kill("SIGKILL");
-    await killed.exited;
+    await using secondStack = await spawnStack(["--once", "--fresh", ...folder]);
+    expect([await secondStack.exited, secondStack.output()]).toEqual([
+      1,
+      expect.stringContaining("another stack uses"),
+    ]);
+    const pids = findStackProcesses({ ...killedStack, ports, stateDirectory });
+    killedStack.process.kill("SIGKILL");
+    await killedStack.exited;
     await until("every process has ended", generousMs, () =>
       [...pids.values()].every((pid) => !existsSync(`/proc/${pid}`)),
     );
@@ -71,8 +74,8 @@ describe("gatehouse stack", () => {
     });
     expect(await Promise.all(Object.values(ports).map(isListening))).not.toContain(true);
     await writeFile(join(stateDirectory, "node/bin/node.conf"), "{ broken");
-    await using broken = await spawnStack(["--once", ...folder], env);
-    expect([await broken.exited, broken.output()]).toEqual([
+    await using brokenStack = await spawnStack(["--once", ...folder], env);
+    expect([await brokenStack.exited, brokenStack.output()]).toEqual([
       1,
       expect.stringMatching(
         /node\.conf: line 1, column \d+: .*\nCheck it with .* config lint \S+node\.conf, or start over with .* stack --fresh --state-dir \S+, which deletes the chain\.$/m,
@@ -81,12 +84,12 @@ describe("gatehouse stack", () => {
   });
 
   it("keeps a folder that no stack created", async () => {
-    const foreign = await mkdtemp(join(tmpdir(), "gatehouse-foreign-"));
-    await writeFile(join(foreign, "thesis.txt"), "irreplaceable");
-    await using third = await spawnStack(["--once", "--fresh", "--state-dir", foreign]);
+    const foreignDirectory = await mkdtemp(join(tmpdir(), "gatehouse-foreign-"));
+    await writeFile(join(foreignDirectory, "thesis.txt"), "irreplaceable");
+    await using third = await spawnStack(["--once", "--fresh", "--state-dir", foreignDirectory]);
     expect([await third.exited, third.output()]).toEqual([1, expect.stringContaining("was not created by a stack")]);
-    expect(await readFile(join(foreign, "thesis.txt"), "utf8")).toBe("irreplaceable");
-    await rm(foreign, { recursive: true });
+    expect(await readFile(join(foreignDirectory, "thesis.txt"), "utf8")).toBe("irreplaceable");
+    await rm(foreignDirectory, { recursive: true });
   });
 
   it("writes nothing if a setting is rejected", async () => {

@@ -18,7 +18,7 @@ const restartsPerHour = 3;
 const execsPerMinute = 3;
 const state = { Status: "running", Running: true, StartedAt: "2026-01-02T03:04:05.678Z" };
 /** Engine API responses, with content that a caller must not see. */
-const answers: Readonly<Record<string, unknown>> = {
+const responses: Readonly<Record<string, unknown>> = {
   "/v1.41/containers/gh-node/json": {
     Id: "ab".repeat(32),
     State: { ...state, Pid: 4711, Error: "" },
@@ -51,7 +51,7 @@ function startEngine(): Promise<Server> {
     } else {
       response
         .writeHead(200, { "Content-Type": "application/json" })
-        .end(JSON.stringify(answers[incoming.url ?? ""] ?? {}));
+        .end(JSON.stringify(responses[incoming.url ?? ""] ?? {}));
     }
   });
   return new Promise((resolve) => server.listen(enginePath, () => resolve(server)));
@@ -59,13 +59,13 @@ function startEngine(): Promise<Server> {
 
 function ask(method: string, path: string, body?: unknown): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
-    const outgoing = request({ socketPath, method, path }, (response) => {
+    const outgoingRequest = request({ socketPath, method, path }, (response) => {
       const chunks: Buffer[] = [];
       response.on("data", (chunk: Buffer) => chunks.push(chunk));
       response.on("end", () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
     });
-    outgoing.once("error", reject);
-    outgoing.end(body === undefined ? undefined : JSON.stringify(body));
+    outgoingRequest.once("error", reject);
+    outgoingRequest.end(body === undefined ? undefined : JSON.stringify(body));
   });
 }
 
@@ -106,32 +106,32 @@ describe("the engine proxy", () => {
   });
 
   it("shows only the container's state and start time", async () => {
-    const answer = await ask("GET", "/v1.41/containers/gh-node/json");
-    expect(JSON.parse(answer.text)).toEqual({ State: state });
+    const response = await ask("GET", "/v1.41/containers/gh-node/json");
+    expect(JSON.parse(response.text)).toEqual({ State: state });
   });
 
   it("shows only an exec's result", async () => {
-    const answer = await ask("GET", `/exec/${execId}/json`);
-    expect(JSON.parse(answer.text)).toEqual({ Running: false, ExitCode: 0, Pid: 12 });
+    const response = await ask("GET", `/exec/${execId}/json`);
+    expect(JSON.parse(response.text)).toEqual({ Running: false, ExitCode: 0, Pid: 12 });
   });
 
   it("returns 502 and hides an unexpected response", async () => {
-    const answer = await ask("GET", "/containers/gh-node/json");
-    expect(answer.status).toBe(502);
-    expect(JSON.parse(answer.text)).toEqual({
+    const response = await ask("GET", "/containers/gh-node/json");
+    expect(response.status).toBe(502);
+    expect(JSON.parse(response.text)).toEqual({
       message: `gatehouse engine-proxy: the Docker Engine at unix://${enginePath} responded to inspect in an unexpected form`,
     });
   });
 
   it("rejects calls in the engine's error format, without a request to the engine", async () => {
-    const before = seen.length;
-    const answer = await ask("POST", "/containers/create", { Image: "x" });
-    expect(answer.status).toBe(403);
-    expect(JSON.parse(answer.text)).toEqual({
+    const seenCountBefore = seen.length;
+    const response = await ask("POST", "/containers/create", { Image: "x" });
+    expect(response.status).toBe(403);
+    expect(JSON.parse(response.text)).toEqual({
       message:
         "gatehouse engine-proxy: only inspect, restart and exec of node_cli in the container gh-node are allowed by this proxy",
     });
-    expect(seen).toHaveLength(before);
+    expect(seen).toHaveLength(seenCountBefore);
   });
 
   it("counts allowed and rejected calls", async () => {
@@ -142,9 +142,9 @@ describe("the engine proxy", () => {
 
   it("reports that the engine is not responding", async () => {
     await new Promise((resolve) => engine.close(resolve));
-    const answer = await ask("GET", "/containers/gh-node/json");
-    expect(answer.status).toBe(502);
-    expect(answer.text).toContain("did not respond");
+    const response = await ask("GET", "/containers/gh-node/json");
+    expect(response.status).toBe(502);
+    expect(response.text).toContain("did not respond");
     engine = await startEngine();
   });
 });

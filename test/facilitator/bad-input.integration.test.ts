@@ -23,15 +23,15 @@ test.each<[string, PaymentChanges, string]>([
 ])("verify and settle reject %s without a call to the chain", async (_, changes, reason) => {
   const payment = await signPayment(scene.chain.token, changes);
 
-  const verified = await scene.facilitator.verify(payment);
-  const settled = await scene.facilitator.settle(payment);
+  const verifiedVerdict = await scene.facilitator.verify(payment);
+  const settledSettlement = await scene.facilitator.settle(payment);
 
-  expect(verified).toMatchObject({ status: 200, body: { isValid: false, invalidReason: reason } });
-  expect(settled).toMatchObject({
+  expect(verifiedVerdict).toMatchObject({ status: 200, body: { isValid: false, invalidReason: reason } });
+  expect(settledSettlement).toMatchObject({
     status: 200,
     body: { success: false, errorReason: reason, transaction: "", network: "eip155:1672" },
   });
-  expect(verified.body.invalidMessage, "a sentence for people").toMatch(/\w+ .*\.$/);
+  expect(verifiedVerdict.body.invalidMessage, "a sentence for people").toMatch(/\w+ .*\.$/);
   expect(callsForPayments()).toBe(0);
 });
 
@@ -100,8 +100,8 @@ test("rejects an ERC-7710 payment with unsupported_payload_type", async () => {
 
 function setValue(payment: PaymentBody) {
   const { payload } = payment.paymentPayload as unknown as { payload: { authorization: object } };
-  const changed = { ...payload, authorization: { ...payload.authorization, value: 10_000 } };
-  return { ...payment, paymentPayload: { ...payment.paymentPayload, payload: changed } };
+  const changedPayload = { ...payload, authorization: { ...payload.authorization, value: 10_000 } };
+  return { ...payment, paymentPayload: { ...payment.paymentPayload, payload: changedPayload } };
 }
 
 test.each<[string, (payment: PaymentBody) => unknown, RegExp]>([

@@ -58,7 +58,7 @@ async function settleTogether(
     if (calls.some(({ method }) => method === "eth_sendRawTransaction")) await queued.promise;
     return decide(calls);
   });
-  const settling = Promise.all(payments.map(at.settle));
+  const pendingPayments = Promise.all(payments.map(at.settle));
   // A settlement is pending before it is queued: when no check is left to be answered, nor follows within two requests, all are queued.
   const isChecking = () => unchecked.size > 0 || scene.tap.open("eth_call") + scene.tap.open("eth_estimateGas") > 0;
   const areQueued = async () => {
@@ -67,7 +67,7 @@ async function settleTogether(
     return !isChecking();
   };
   await until("all are queued", generousMs, areQueued).finally(queued.resolve);
-  return { settling };
+  return { pendingPayments };
 }
 
 const signMany = (count: number) => Promise.all(Array.from({ length: count }, () => signPayment(scene.chain.token)));
@@ -113,16 +113,16 @@ afterEach(() =>
 test("settles queued payments in one transaction, and a single payment at once", async () => {
   const [before, paidBefore] = [await scene.chain.balanceOf(payee), await readGasPaid()];
   const payments = await signMany(51);
-  const { settling } = await settleTogether(facilitator, payments);
+  const { pendingPayments: settling } = await settleTogether(facilitator, payments);
   const transactions = await awaitPool(payments);
-  const shared = transactions.filter(isShared);
+  const sharedTransactions = transactions.filter(isShared);
   const alone = transactions.filter((transaction) => !isShared(transaction));
-  expect([alone.length, shared.length]).toEqual([1, 1]);
-  const sharedGas = sumGas(shared) / (payments.length - alone.length);
+  expect([alone.length, sharedTransactions.length]).toEqual([1, 1]);
+  const sharedGas = sumGas(sharedTransactions) / (payments.length - alone.length);
   expect(sharedGas / (sumGas(alone) / alone.length)).toBeLessThanOrEqual(0.6);
 
-  const answers = await mineUntil(settling);
-  expect(answers.map(({ body }) => body.success)).toEqual(payments.map(() => true));
+  const responses = await mineUntil(settling);
+  expect(responses.map(({ body }) => body.success)).toEqual(payments.map(() => true));
   expect((await scene.chain.balanceOf(payee)) - before).toBe(51n * amount);
   const costs = await Promise.all(
     transactions.map(async ({ hash, gas }) => BigInt(gas) * BigInt((await readReceipt(hash)).effectiveGasPrice)),
@@ -136,21 +136,21 @@ const readGasPaid = () => facilitator.metric("gas_paid_native_total", `payee="${
 test("fails only the payment that its payer cancels, and rejects the payer for a while", async () => {
   const good = await signMany(6);
   const bad = await signPayment(scene.chain.token, { payer: testAccount(5) });
-  const before = await scene.chain.balanceOf(payee);
+  const balanceBefore = await scene.chain.balanceOf(payee);
   const settling = Promise.all([...good, bad].map(facilitator.settle));
   await awaitPool([...good, bad]);
   await cancel(5, bad);
 
-  const answers = await mineUntil(settling);
-  expect(answers.map(({ body }) => body.success)).toEqual([...good.map(() => true), false]);
-  expect(answers.at(-1)?.body).toMatchObject({ errorReason: "invalid_exact_evm_nonce_already_used" });
+  const responses = await mineUntil(settling);
+  expect(responses.map(({ body }) => body.success)).toEqual([...good.map(() => true), false]);
+  expect(responses.at(-1)?.body).toMatchObject({ errorReason: "invalid_exact_evm_nonce_already_used" });
   const next = await signPayment(scene.chain.token, { payer: testAccount(5) });
   expect((await facilitator.verify(next)).body).toMatchObject({
     isValid: false,
     invalidReason: "invalid_exact_evm_transaction_failed",
     invalidMessage: expect.stringMatching(/^the payer 0x[0-9a-f]{40} cancelled a payment/),
   });
-  expect((await scene.chain.balanceOf(payee)) - before).toBe(6n * amount);
+  expect((await scene.chain.balanceOf(payee)) - balanceBefore).toBe(6n * amount);
 });
 
 const aggregate3 = parseAbi(["function aggregate3((address target, bool allowFailure, bytes callData)[] calls)"]);
@@ -164,7 +164,7 @@ test("replaces a batch that no block includes by the same calls at a higher fee"
   await using impatient = await start("replaced", { GATEHOUSE_FACILITATOR_SETTLEMENT_BUMP_AFTER_MS: "300" });
   const lost: Hex[] = [];
   const payments = await signMany(6);
-  const { settling } = await settleTogether(impatient, payments, (calls) => {
+  const { pendingPayments: settling } = await settleTogether(impatient, payments, (calls) => {
     const raw = calls
       .filter(({ method }) => method === "eth_sendRawTransaction")
       .map(({ params }) => params[0] as Hex)
@@ -181,8 +181,8 @@ test("replaces a batch that no block includes by the same calls at a higher fee"
     (await pooled()).find(({ maxFeePerGas }) => BigInt(maxFeePerGas) > (first.maxFeePerGas ?? 0n)),
   );
   expect(listCalls(second.input)).toEqual(listCalls(first.data));
-  const answers = await mineUntil(settling);
-  expect(answers.map(({ body }) => body.success)).toEqual(payments.map(() => true));
+  const responses = await mineUntil(settling);
+  expect(responses.map(({ body }) => body.success)).toEqual(payments.map(() => true));
 });
 
 test("splits a batch that runs out of gas, and charges each payment once", async () => {
@@ -190,8 +190,8 @@ test("splits a batch that runs out of gas, and charges each payment once", async
   await using fresh = await start("short", {});
   let isDone = false;
   const payments = await signMany(6);
-  const before = await scene.chain.balanceOf(payee);
-  const { settling } = await settleTogether(fresh, payments, (calls) => {
+  const balanceBefore = await scene.chain.balanceOf(payee);
+  const { pendingPayments: settling } = await settleTogether(fresh, payments, (calls) => {
     const estimate = calls.find(
       ({ method, params: [call] }) => method === "eth_estimateGas" && (call as { to: Hex }).to === multicall3Address,
     );
@@ -199,25 +199,25 @@ test("splits a batch that runs out of gas, and charges each payment once", async
     isDone = true;
     return { results: new Map([[estimate.id, "0x20000"]]) };
   });
-  const answers = await mineUntil(settling);
+  const responses = await mineUntil(settling);
   expect(isDone).toBe(true);
-  expect(answers.map(({ body }) => body.success)).toEqual(payments.map(() => true));
-  expect((await scene.chain.balanceOf(payee)) - before).toBe(6n * amount);
+  expect(responses.map(({ body }) => body.success)).toEqual(payments.map(() => true));
+  expect((await scene.chain.balanceOf(payee)) - balanceBefore).toBe(6n * amount);
 });
 
 test.each(takeSlice([1, 2, 3], 3))("settles a batch once after a reorganization of depth %i", async (depth) => {
   const env = { GATEHOUSE_FACILITATOR_SETTLEMENT_CONFIRMATIONS: "4" };
   await using deep = await start(`reorganized-${depth}`, env);
-  const before = await scene.chain.balanceOf(payee);
+  const balanceBefore = await scene.chain.balanceOf(payee);
   const payments = await signMany(5);
-  const { settling } = await settleTogether(deep, payments);
+  const { pendingPayments: settling } = await settleTogether(deep, payments);
   expect((await awaitPool(payments)).some(isShared)).toBe(true);
   for (let block = 0; block < depth; block += 1) await scene.chain.anvil.mine();
   await scene.chain.anvil.request("anvil_reorg", [depth, []]);
 
   const more = await signMany(3);
-  const answers = await mineUntil(Promise.all([settling, Promise.all(more.map(deep.settle))]));
-  expect(answers.flat().map(({ body }) => body.success)).toEqual(Array.from({ length: 8 }, () => true));
-  for (const { body } of answers.flat()) expect(await readReceipt(body.transaction)).toMatchObject({ status: "0x1" });
-  expect((await scene.chain.balanceOf(payee)) - before).toBe(8n * amount);
+  const responses = await mineUntil(Promise.all([settling, Promise.all(more.map(deep.settle))]));
+  expect(responses.flat().map(({ body }) => body.success)).toEqual(Array.from({ length: 8 }, () => true));
+  for (const { body } of responses.flat()) expect(await readReceipt(body.transaction)).toMatchObject({ status: "0x1" });
+  expect((await scene.chain.balanceOf(payee)) - balanceBefore).toBe(8n * amount);
 });

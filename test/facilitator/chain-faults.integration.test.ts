@@ -44,8 +44,8 @@ test.each<[string, TapRule, RegExp]>([
   const payment = await signPayment(scene.chain.token);
   scene.tap.rule(() => rule);
 
-  for (const answer of [await scene.facilitator.verify(payment), await scene.facilitator.settle(payment)]) {
-    expect(answer).toEqual({ status: 500, body: { error: expect.stringMatching(fault) } });
+  for (const response of [await scene.facilitator.verify(payment), await scene.facilitator.settle(payment)]) {
+    expect(response).toEqual({ status: 500, body: { error: expect.stringMatching(fault) } });
   }
 
   scene.tap.rule(() => "forward");
@@ -72,13 +72,13 @@ type Listed = Readonly<{ kinds: readonly unknown[]; error?: string }>;
 
 test("settles once when the response to eth_sendRawTransaction is lost", async () => {
   const payment = await signPayment(scene.chain.token);
-  const before = await scene.chain.balanceOf(payee);
+  const balanceBefore = await scene.chain.balanceOf(payee);
   scene.tap.rule((calls) => (calls.some(({ method }) => isSend(method)) ? "lose_answer" : "forward"));
 
-  const answer = await mineUntil(scene.facilitator.settle(payment));
+  const response = await mineUntil(scene.facilitator.settle(payment));
 
-  expect(answer.body).toMatchObject({ success: true });
-  expect((await scene.chain.balanceOf(payee)) - before).toBe(amount);
+  expect(response.body).toMatchObject({ success: true });
+  expect((await scene.chain.balanceOf(payee)) - balanceBefore).toBe(amount);
 });
 
 test("settles the next payment after a chain rollback", async () => {
@@ -95,7 +95,7 @@ test("resends the settlements in flight after a chain rollback", async () => {
   const snapshot = await scene.chain.anvil.request<Hex>("evm_snapshot");
   expect((await mineUntil(scene.facilitator.settle(await signPayment(scene.chain.token)))).body.success).toBe(true);
   const payments = await Promise.all([1, 2, 3].map(() => signPayment(scene.chain.token)));
-  const settling = payments.map(scene.facilitator.settle);
+  const pendingPayments = payments.map(scene.facilitator.settle);
   await until("they are in the pool", generousMs, async () => {
     const sent = (await pooled()).map(({ input }) => input).join("");
     return payments.every(({ paymentPayload: { payload } }) =>
@@ -104,33 +104,33 @@ test("resends the settlements in flight after a chain rollback", async () => {
   });
   await scene.chain.anvil.request("anvil_dropAllTransactions");
   await scene.chain.anvil.request("evm_revert", [snapshot]);
-  const before = await scene.chain.balanceOf(payee);
+  const balanceBefore = await scene.chain.balanceOf(payee);
 
-  const answers = await mineUntil(Promise.all(settling));
+  const responses = await mineUntil(Promise.all(pendingPayments));
 
-  expect(answers.map(({ body }) => body.success)).toEqual([true, true, true]);
-  expect((await scene.chain.balanceOf(payee)) - before).toBe(3n * amount);
+  expect(responses.map(({ body }) => body.success)).toEqual([true, true, true]);
+  expect((await scene.chain.balanceOf(payee)) - balanceBefore).toBe(3n * amount);
 });
 
 test("settles despite a foreign transaction of the signer's key", async () => {
   const payments = await Promise.all([1, 2].map(() => signPayment(scene.chain.token)));
-  const before = await scene.chain.balanceOf(payee);
+  const balanceBefore = await scene.chain.balanceOf(payee);
   const first = scene.facilitator.settle(payments[0]);
   await until("the first is in the pool", generousMs, async () => (await pooled()).length === 1);
   await sendForeign(0, payee);
   await until("the foreign one follows", generousMs, async () => (await pooled()).length === 2);
 
-  const answers = await mineUntil(Promise.all([first, scene.facilitator.settle(payments[1])]));
+  const responses = await mineUntil(Promise.all([first, scene.facilitator.settle(payments[1])]));
 
-  expect(answers.map(({ body }) => body.success)).toEqual([true, true]);
-  expect((await scene.chain.balanceOf(payee)) - before).toBe(2n * amount);
+  expect(responses.map(({ body }) => body.success)).toEqual([true, true]);
+  expect((await scene.chain.balanceOf(payee)) - balanceBefore).toBe(2n * amount);
 });
 
 test("repeats the failure of a payment whose payer emptied the account before the block", async () => {
   const poor = testAccount(5);
   const everything = await scene.chain.balanceOf(poor.address);
   const payment = await signPayment(scene.chain.token, { payer: poor });
-  const settling = scene.facilitator.settle(payment);
+  const pendingSettlement = scene.facilitator.settle(payment);
   await until("it is in the pool", generousMs, async () => (await pooled()).length === 1);
   const away = encodeFunctionData({
     abi: erc20Abi,
@@ -139,21 +139,21 @@ test("repeats the failure of a payment whose payer emptied the account before th
   });
   await sendForeign(5, scene.chain.token, away);
 
-  const answer = await mineUntil(settling);
+  const response = await mineUntil(pendingSettlement);
 
-  expect(answer.body).toMatchObject({
+  expect(response.body).toMatchObject({
     success: false,
     errorReason: "invalid_exact_evm_transaction_failed",
     transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
   });
-  expect(await scene.facilitator.settle(payment)).toEqual(answer);
+  expect(await scene.facilitator.settle(payment)).toEqual(response);
   expect((await scene.facilitator.verify(payment)).body).toMatchObject({ isValid: false });
 });
 
 test("reports success with the foreign transaction that submitted the authorization first", async () => {
   const payment = await signPayment(scene.chain.token);
-  const before = await scene.chain.balanceOf(payee);
-  const settling = scene.facilitator.settle(payment);
+  const balanceBefore = await scene.chain.balanceOf(payee);
+  const pendingSettlement = scene.facilitator.settle(payment);
   const [ours] = await until("it is in the pool", generousMs, async () => {
     const transactions = await pooled();
     return transactions.length === 1 && transactions;
@@ -161,10 +161,10 @@ test("reports success with the foreign transaction that submitted the authorizat
   const { input } = await scene.chain.anvil.request<{ input: Hex }>("eth_getTransactionByHash", [ours?.hash]);
   const theirs = await sendForeign(7, scene.chain.token, input);
 
-  const answer = await mineUntil(settling);
+  const response = await mineUntil(pendingSettlement);
 
-  expect(answer.body).toMatchObject({ success: true, transaction: theirs });
-  expect((await scene.chain.balanceOf(payee)) - before).toBe(amount);
+  expect(response.body).toMatchObject({ success: true, transaction: theirs });
+  expect((await scene.chain.balanceOf(payee)) - balanceBefore).toBe(amount);
 });
 
 test("returns 500 while the signer has no native currency, and settles the payment afterwards", async () => {

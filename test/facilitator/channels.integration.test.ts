@@ -106,10 +106,10 @@ const offer = (extra: Record<string, unknown> = {}, asset = scene.chain.token): 
 type Payload = Record<string, never> & { channelConfig: never; voucher: { channelId: Hex } };
 
 async function pay(buyer: Buyer, accepted: PaymentRequirements, context?: object) {
-  const created = await buyer.createPaymentPayload(2, accepted, context as never);
+  const createdPayload = await buyer.createPaymentPayload(2, accepted, context as never);
   return {
-    payload: created.payload as Payload,
-    paymentPayload: { accepted, ...created },
+    payload: createdPayload.payload as Payload,
+    paymentPayload: { accepted, ...createdPayload },
     paymentRequirements: accepted,
   };
 }
@@ -162,19 +162,19 @@ test("the published buyer and seller deposit, pay by voucher, claim, settle and 
   const buyer = createBuyer(1, 1);
   const buy = wrapFetchWithPayment(fetch, new x402Client().setSpendControls(false).register(network, buyer as never));
   const [held, earned] = [await scene.chain.balanceOf(testAccount(1).address), await scene.chain.balanceOf(payee)];
-  const answers: SettleResponse[] = [];
+  const responses: SettleResponse[] = [];
   for (let sale = 0; sale < 3; sale += 1) {
     const response = await buy(shop.url);
     expect(await response.text()).toBe("sold");
-    answers.push(decodePaymentResponseHeader(response.headers.get("PAYMENT-RESPONSE") ?? ""));
+    responses.push(decodePaymentResponseHeader(response.headers.get("PAYMENT-RESPONSE") ?? ""));
   }
-  expect(answers[0]).toMatchObject({
+  expect(responses[0]).toMatchObject({
     success: true,
     transaction: expect.stringMatching(/^0x/),
     amount: "10000",
     extra: { chargedAmount: "1000", channelState: { balance: "10000", totalClaimed: "0", refundNonce: "0" } },
   });
-  expect(answers[2]).toMatchObject({
+  expect(responses[2]).toMatchObject({
     transaction: "",
     amount: "",
     extra: { channelState: { chargedCumulativeAmount: "3000" } },
@@ -205,7 +205,7 @@ test("our buyer reuses its channel at the published seller after a restart, with
       channels: { directory: join(folder.path, name) },
     });
   const held = await scene.chain.balanceOf(testAccount(5).address);
-  const answers = async (buy: typeof fetch, count: number) => {
+  const buyTimes = async (buy: typeof fetch, count: number) => {
     const told: SettleResponse[] = [];
     for (let sale = 0; sale < count; sale += 1) {
       const response = await buy(shop.url);
@@ -215,17 +215,17 @@ test("our buyer reuses its channel at the published seller after a restart, with
     return told;
   };
   const first = open("kept", "0.004");
-  const told = await answers(first, 4);
+  const told = await buyTimes(first, 4);
   expect(
     told.map(({ amount }) => amount),
     "up to the limit, not only five payments",
   ).toEqual(["4000", "", "", ""]);
   await expect(first(shop.url)).rejects.toThrow(/cap is 0.004/);
-  expect(await answers(open("kept", "0.003"), 2)).toMatchObject([
+  expect(await buyTimes(open("kept", "0.003"), 2)).toMatchObject([
     { amount: "3000", extra: { channelState: { chargedCumulativeAmount: "5000" } } },
     { amount: "", extra: { channelState: { chargedCumulativeAmount: "6000" } } },
   ]);
-  expect(await answers(open("lost", "0.01"), 1), "no second channel").toMatchObject([
+  expect(await buyTimes(open("lost", "0.01"), 1), "no second channel").toMatchObject([
     { amount: "", extra: { channelState: { chargedCumulativeAmount: "7000" } } },
   ]);
   expect(held - (await scene.chain.balanceOf(testAccount(5).address)), "deposited").toBe(7_000n);
@@ -285,16 +285,16 @@ const countCalls = () => scene.tap.counts.get("eth_call") ?? 0;
 
 test("verifies vouchers of a known channel without a call to the node, up to its balance", async () => {
   const { sign, channelConfig } = await openChannel(5);
-  const before = countCalls();
-  expect(before).toBeGreaterThan(0);
+  const callsBefore = countCalls();
+  expect(callsBefore).toBeGreaterThan(0);
   for (const max of [1n, 2n, 3n]) {
     expect((await scene.facilitator.verify(bodyOf(await sign(max * price)))).body).toMatchObject({ isValid: true });
   }
-  expect(countCalls()).toBe(before);
+  expect(countCalls()).toBe(callsBefore);
   expect((await scene.facilitator.verify(bodyOf(await sign(9n * price)))).body).toMatchObject({
     invalidReason: "invalid_batch_settlement_evm_cumulative_exceeds_balance",
   });
-  expect(countCalls()).toBeGreaterThan(before);
+  expect(countCalls()).toBeGreaterThan(callsBefore);
   const wallet = connectAs(1);
   const hash = await wallet.writeContract({
     address: canonicalContracts.batchSettlement.address,
@@ -311,16 +311,16 @@ test("verifies vouchers of a known channel without a call to the node, up to its
 });
 
 test("opens a channel in a plain token by a Permit2 deposit", async () => {
-  const accepted = offer(
+  const acceptedOffer = offer(
     { assetTransferMethod: "permit2", name: "Devnet Plain Token", version: "1" },
     plainTokenAddress,
   );
   const buyer = createBuyer(6, 6);
-  const rejected = await pay(buyer, accepted);
-  expect((await scene.facilitator.verify(rejected)).body).toMatchObject({
+  const rejectedResponse = await pay(buyer, acceptedOffer);
+  expect((await scene.facilitator.verify(rejectedResponse)).body).toMatchObject({
     invalidReason: "invalid_batch_settlement_evm_permit2_allowance_required",
   });
-  const body = await pay(buyer, accepted, { extensions: { eip2612GasSponsoring: {} } });
+  const body = await pay(buyer, acceptedOffer, { extensions: { eip2612GasSponsoring: {} } });
   expect((await scene.facilitator.verify(body)).body).toMatchObject({ isValid: true });
   expect((await scene.facilitator.settle(body)).body).toMatchObject({
     success: true,
@@ -412,25 +412,25 @@ async function signClaimBatch(claims: readonly { voucher: { channel: never }; to
 test("rejects claims and refunds without the seller's signature, or above the signed amount", async () => {
   const { sign } = await openChannel(8);
   const voucher = await sign(2n * price);
-  const signed = await signClaim(voucher as never);
+  const signedClaim = await signClaim(voucher as never);
   const refund = { ...voucher, type: "refund", amount: "5000", refundNonce: "0", claims: [] };
-  const more = { ...signed, claims: signed.claims.map((claim) => ({ ...claim, totalClaimed: "3000" })) };
+  const more = { ...signedClaim, claims: signedClaim.claims.map((claim) => ({ ...claim, totalClaimed: "3000" })) };
   const prefix = "invalid_batch_settlement_evm_";
   const cases = [
-    [{ ...signed, claimAuthorizerSignature: undefined }, "authorizer_not_configured"],
-    [{ ...signed, claimAuthorizerSignature: `0x${"11".repeat(65)}` }, "claim_simulation_failed"],
+    [{ ...signedClaim, claimAuthorizerSignature: undefined }, "authorizer_not_configured"],
+    [{ ...signedClaim, claimAuthorizerSignature: `0x${"11".repeat(65)}` }, "claim_simulation_failed"],
     [{ ...more, claimAuthorizerSignature: await signClaimBatch(more.claims) }, "claim_simulation_failed"],
     [refund, "authorizer_not_configured"],
     [{ ...refund, refundAuthorizerSignature: voucher.voucher.signature }, "refund_simulation_failed"],
     [{ type: "settle", receiver: testAccount(7).address, token: scene.chain.token }, "receiver_mismatch"],
     [voucher, "payload_type"],
   ] as const;
-  const before = await connect().getTransactionCount({ address: testAccount(0).address });
+  const transactionCountBefore = await connect().getTransactionCount({ address: testAccount(0).address });
   for (const [payload, reason] of cases) {
     const { body } = await scene.facilitator.settle(bodyOf(payload, managed()));
     expect(body, reason).toMatchObject({ success: false, transaction: "", errorReason: prefix + reason });
   }
-  expect(await connect().getTransactionCount({ address: testAccount(0).address })).toBe(before);
+  expect(await connect().getTransactionCount({ address: testAccount(0).address })).toBe(transactionCountBefore);
 });
 
 const countSent = () => connect().getTransactionCount({ address: testAccount(0).address });
@@ -473,10 +473,10 @@ describe("after part of a channel's terms was removed from the settings", () => 
   let elsewhere: Channel;
   beforeAll(async () => {
     elsewhere = await openChannel(131);
-    await using before = await scene.start("removed", env);
-    channels = await Promise.all(salts.map((salt) => openChannel(salt, 1, before)));
+    await using startBefore = await scene.start("removed", env);
+    channels = await Promise.all(salts.map((salt) => openChannel(salt, 1, startBefore)));
     for (const { sign } of channels)
-      expect((await before.verify(bodyOf(await sign(2n * price)))).body).toMatchObject({ isValid: true });
+      expect((await startBefore.verify(bodyOf(await sign(2n * price)))).body).toMatchObject({ isValid: true });
   });
 
   test.each([
@@ -514,10 +514,10 @@ describe("after part of a channel's terms was removed from the settings", () => 
 
     const voucher = await channel.sign(2n * price);
     const own = await signSellerCalls(voucher as never);
-    const foreign = await signSellerCalls((await elsewhere.sign(2n * price)) as never);
+    const foreignSellerCalls = await signSellerCalls((await elsewhere.sign(2n * price)) as never);
     expect((await seller.verify(bodyOf(await channel.sign(3n * price)))).body).toMatchObject(rejection);
     const transactions = await countSent();
-    for (const call of [foreign.claim, foreign.refund])
+    for (const call of [foreignSellerCalls.claim, foreignSellerCalls.refund])
       expect((await seller.settle(bodyOf(call, managed()))).body, "not recorded here").toMatchObject(rejected);
     expect((await seller.verify(bodyOf({ ...(await elsewhere.sign(0n)), type: "refund" }))).body).toMatchObject(
       rejection,
@@ -589,15 +589,18 @@ test("rejects a stranger's refund until the channel has paid minAmount to its pa
   const settle = async (payload: object) => (await facilitator.settle(bodyOf(payload, managed()))).body;
   const sent = await countSent();
   const message = expect.stringMatching(/has paid 0 .* 4000 .*assets\[\]\.minAmount.*API key/);
-  const unpaid = { ...(await channels[0].sign(0n)), type: "refund" };
-  const { refund } = await signSellerCalls(unpaid as never);
+  const unpaidPayment = { ...(await channels[0].sign(0n)), type: "refund" };
+  const { refund } = await signSellerCalls(unpaidPayment as never);
   expect(await settle(refund)).toMatchObject({ success: false, transaction: "", errorMessage: message });
-  expect((await facilitator.verify(bodyOf(unpaid))).body).toMatchObject({ isValid: false, invalidMessage: message });
+  expect((await facilitator.verify(bodyOf(unpaidPayment))).body).toMatchObject({
+    isValid: false,
+    invalidMessage: message,
+  });
   expect(await countSent()).toBe(sent);
 
   const paid = await signSellerCalls((await channels[0].sign(4n * price)) as never);
-  const returned = { ...(await channels[0].sign(4n * price)), type: "refund" };
-  expect((await facilitator.verify(bodyOf(returned))).body).toMatchObject({ isValid: true });
+  const returnedPayment = { ...(await channels[0].sign(4n * price)), type: "refund" };
+  expect((await facilitator.verify(bodyOf(returnedPayment))).body).toMatchObject({ isValid: true });
   const { claims, claimAuthorizerSignature } = paid.claim;
   const whole = { ...paid.refund, claims, claimAuthorizerSignature };
   expect(await settle(whole)).toMatchObject({ success: true, amount: "1000" });

@@ -45,17 +45,17 @@ async function startScene(name: string) {
     verify: async () => expect(await facilitator.verify(payment, {})).toMatchObject({ isValid: true }),
     /** Starts a settlement, and waits until its transaction is waiting for a block. */
     beginSettling: async () => {
-      const settling = facilitator.settle(payment, { idempotencyKey: name });
+      const pendingSettlement = facilitator.settle(payment, { idempotencyKey: name });
       await until("the transaction was sent", generousMs, async () => (await scene.pooled()).length === 1);
       return async () => {
         await scene.chain.anvil.mine();
-        expect(await settling).toMatchObject({ success: true });
+        expect(await pendingSettlement).toMatchObject({ success: true });
       };
     },
     /** Waits until the chain was checked several times. */
     looks: async () => {
-      const before = made("eth_getTransactionCount");
-      await until("it looked", generousMs, async () => made("eth_getTransactionCount") >= before + 5);
+      const madeCountBefore = made("eth_getTransactionCount");
+      await until("it looked", generousMs, async () => made("eth_getTransactionCount") >= madeCountBefore + 5);
     },
     [Symbol.asyncDispose]: () => facilitator[Symbol.asyncDispose](),
   };

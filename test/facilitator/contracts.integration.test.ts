@@ -135,12 +135,12 @@ test("deploys missing contracts from a file and another chain after confirmation
 test("names a pruned node, and a proxy's page in one line, as the reason for a contract that can't be copied", async () => {
   const { contract, data } = makeCreate2("Copied");
   const parts = { log: createLog({ service: "test", level: "silent" }), signal: new AbortController().signal };
-  await using pruned = await startAnvil({ chainId: 1, blockTimeSeconds: 3_600 }, parts);
-  await pruned.request("anvil_setBalance", [payer.address, toHex(parseEther("1"))]);
-  const wallet = createWalletClient({ account: payer, transport: http(pruned.url) });
+  await using prunedAnvil = await startAnvil({ chainId: 1, blockTimeSeconds: 3_600 }, parts);
+  await prunedAnvil.request("anvil_setBalance", [payer.address, toHex(parseEther("1"))]);
+  const wallet = createWalletClient({ account: payer, transport: http(prunedAnvil.url) });
   await wallet.sendTransaction({ to: deployer, data, gas: 200_000n, chain: null });
-  for (let blocks = 0; blocks <= retainedStatesMax; blocks += 1) await pruned.mine();
-  const copied = await run([contract], { copyFrom: [pruned.url] });
+  for (let blocks = 0; blocks <= retainedStatesMax; blocks += 1) await prunedAnvil.mine();
+  const copied = await run([contract], { copyFrom: [prunedAnvil.url] });
   expect(copied.status).toBe(1);
   expect(copied.printed).toMatch(
     /can't be deployed: 127[\d.:]+: its node rejects queries of old blocks, and may be pruned \(the node's error: BlockOutOfRangeError: .+\); specify an archive node of that chain with --copy-from\n/,
@@ -188,8 +188,8 @@ test("sends no presigned transaction that would fail, and suggests another node"
   await target.request("anvil_setNextBlockBaseFeePerGas", [toHex(parseGwei("1"))]);
   await target.mine();
 
-  await using strict = await startStrictNode(target.url);
-  const { status, printed } = await run([cheap.contract], { initCodes: [cheap.raw], rpcUrl: strict.url });
+  await using strictNode = await startStrictNode(target.url);
+  const { status, printed } = await run([cheap.contract], { initCodes: [cheap.raw], rpcUrl: strictNode.url });
   expect([status, await hasCode(cheap.contract)]).toEqual([1, [false]]);
   expect(printed).toMatch(
     /rejected the presigned transaction 0x\w+: only replay-protected .*--rpc\.allow-unprotected-txs/,

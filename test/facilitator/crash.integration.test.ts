@@ -24,7 +24,7 @@ test("a process restarted after kill -9 sends the journaled transaction, and cha
   await using tap = await startRpcTap(scene.chain.url);
   tap.rule((calls) => (calls.some(({ method }) => method === "eth_sendRawTransaction") ? "hang" : "forward"));
   const payment = await signPayment(scene.chain.token);
-  const before = await scene.chain.balanceOf(payee);
+  const balanceBefore = await scene.chain.balanceOf(payee);
   let begunBeforeMs = 0;
   {
     const first = await startProcess("before-send", {}, { rpcUrl: tap.url });
@@ -47,57 +47,57 @@ test("a process restarted after kill -9 sends the journaled transaction, and cha
     expect((await other.verify(payment)).body).toMatchObject({ isValid: false, invalidReason: "duplicate_settlement" });
   expect((await second.as(sale).verify(payment)).body).toMatchObject({ isValid: true });
   const asked = [second.settle(payment), second.as("another-sale").settle(payment), second.as(sale).settle(payment)];
-  const [unnamed, other, answer] = await mineUntil(Promise.all(asked));
+  const [unnamed, other, response] = await mineUntil(Promise.all(asked));
 
-  expect(answer?.body).toMatchObject({ success: true });
-  const { transaction } = answer?.body ?? {};
+  expect(response?.body).toMatchObject({ success: true });
+  const { transaction } = response?.body ?? {};
   for (const duplicate of [unnamed, other, await second.settle(payment)]) {
     expect(duplicate?.body).toMatchObject({ success: false, errorReason: "duplicate_settlement", transaction });
   }
-  expect((await scene.chain.balanceOf(payee)) - before).toBe(amount);
+  expect((await scene.chain.balanceOf(payee)) - balanceBefore).toBe(amount);
 });
 
 test("a stopping process returns settlement_pending, and the next one the outcome", async () => {
   const payment = await signPayment(scene.chain.token);
-  const before = await scene.chain.balanceOf(payee);
+  const balanceBefore = await scene.chain.balanceOf(payee);
   const first = await startProcess("stopped", accelerateService({ waitsMs: [3_000], times: 15 }));
-  const waiting = first.as(sale).settle(payment);
+  const pendingSettlement = first.as(sale).settle(payment);
   await until("the node has it", generousMs, async () => (await scene.countPooled()) === 1);
 
   expect(await first.process.end("SIGTERM")).toBe(0);
 
-  const reported = await waiting;
+  const reported = await pendingSettlement;
   expect(reported.body).toMatchObject({
     success: false,
     errorReason: "settlement_pending",
     transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
   });
   await using second = await start("stopped");
-  const answer = await mineUntil(second.as(sale).settle(payment));
-  expect(answer.body).toMatchObject({ success: true, transaction: reported.body.transaction });
-  expect((await scene.chain.balanceOf(payee)) - before).toBe(amount);
+  const response = await mineUntil(second.as(sale).settle(payment));
+  expect(response.body).toMatchObject({ success: true, transaction: reported.body.transaction });
+  expect((await scene.chain.balanceOf(payee)) - balanceBefore).toBe(amount);
 });
 
 test("repeatedly killed processes settle each of eight payments once", async () => {
   const payments = await Promise.all(Array.from({ length: 8 }, () => signPayment(scene.chain.token)));
-  const before = await scene.chain.balanceOf(payee);
+  const balanceBefore = await scene.chain.balanceOf(payee);
   for (const delayMs of takeSlice([5, 15, 30, 60, 120], 3)) {
-    const running = await startProcess("often");
+    const runningProcess = await startProcess("often");
     const attempts = payments.map((payment) =>
-      running
+      runningProcess
         .as(sale)
         .settle(payment)
         .catch(() => undefined),
     );
     await new Promise((resolve) => setTimeout(resolve, delayMs));
-    await running.process.end("SIGKILL");
+    await runningProcess.process.end("SIGKILL");
     await Promise.all(attempts);
     if (delayMs > 20) await scene.chain.anvil.mine();
   }
 
   await using last = await start("often");
-  const answers = await mineUntil(Promise.all(payments.map(last.as(sale).settle)));
+  const responses = await mineUntil(Promise.all(payments.map(last.as(sale).settle)));
 
-  expect(answers.map(({ body }) => body.success)).toEqual(payments.map(() => true));
-  expect((await scene.chain.balanceOf(payee)) - before).toBe(8n * amount);
+  expect(responses.map(({ body }) => body.success)).toEqual(payments.map(() => true));
+  expect((await scene.chain.balanceOf(payee)) - balanceBefore).toBe(8n * amount);
 });

@@ -65,10 +65,11 @@ test.skipIf(!isTried)(
       listener: "facilitator",
       serve: async (url) => {
         const payment = JSON.stringify(await signPayment(chain.token));
-        const verified = await askAlone(`${url}/verify`, payment);
-        const settled = await askAlone(`${url}/settle`, payment);
-        const isServed = verified.text.includes('"isValid":true') && settled.text.includes('"success":true');
-        return isServed ? "served" : `${verified.text} ${settled.text}`;
+        const verifiedResponse = await askAlone(`${url}/verify`, payment);
+        const settledResponse = await askAlone(`${url}/settle`, payment);
+        const isServed =
+          verifiedResponse.text.includes('"isValid":true') && settledResponse.text.includes('"success":true');
+        return isServed ? "served" : `${verifiedResponse.text} ${settledResponse.text}`;
       },
     });
   },

@@ -23,9 +23,9 @@ function estimateOnce(gas: number): void {
 /** Reads the signer's transactions since a nonce, with each one's gas limit, gas used and gas price. */
 async function readTransactions(fromNonce: number) {
   const { anvil } = scene.chain;
-  const latest = Number(await anvil.request<Hex>("eth_blockNumber", []));
+  const latestNumber = Number(await anvil.request<Hex>("eth_blockNumber", []));
   const blocks = await Promise.all(
-    Array.from({ length: latest + 1 }, (_, number) =>
+    Array.from({ length: latestNumber + 1 }, (_, number) =>
       anvil.request<{ transactions: { hash: Hex; from: Hex; nonce: Hex; gas: Hex }[] }>("eth_getBlockByNumber", [
         `0x${number.toString(16)}`,
         true,

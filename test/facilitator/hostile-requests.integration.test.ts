@@ -31,13 +31,13 @@ afterAll(async () => {
 /** Sends raw bytes, and returns the output until the connection is closed. */
 async function exchange(pieces: readonly (string | Buffer)[]): Promise<string> {
   const socket = connect(Number(new URL(facilitator.url).port), "127.0.0.1");
-  let answer = "";
-  socket.on("data", (bytes: Buffer) => (answer += bytes.toString("latin1")));
+  let response = "";
+  socket.on("data", (bytes: Buffer) => (response += bytes.toString("latin1")));
   const closed = once(socket, "close");
   await once(socket, "connect");
   for (const piece of pieces) if (!socket.write(piece)) await once(socket, "drain");
   await closed;
-  return answer;
+  return response;
 }
 
 const head = "POST /verify HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\n";
@@ -52,8 +52,8 @@ test("rejects bodies in one-byte chunks at the cost of a few thousand chunks", a
   const bytes = Buffer.from("1\r\n[\r\n".repeat(10_000));
   const before = { cpu: await cpuSeconds(), memory: readResidentMiB(facilitator.process.pid) };
   const pieces = [`${head}Transfer-Encoding: chunked\r\n\r\n`, ...Array.from({ length: 20 }, () => bytes), "0\r\n\r\n"];
-  const answers = await Promise.all(Array.from({ length: 4 }, () => exchange(pieces)));
-  for (const answer of answers) expect(answer).toMatch(/^HTTP\/1\.1 400 .*send larger chunks/s);
+  const responses = await Promise.all(Array.from({ length: 4 }, () => exchange(pieces)));
+  for (const response of responses) expect(response).toMatch(/^HTTP\/1\.1 400 .*send larger chunks/s);
   expect((await cpuSeconds()) - before.cpu).toBeLessThan(2);
   // V8's young generation alone grows by 30 to 60 MiB on a busy machine; the former cost per byte was 370 MiB in total.
   expect(readResidentMiB(facilitator.process.pid) - before.memory).toBeLessThan(128);
@@ -67,8 +67,8 @@ test("reassembles a body from chunks of any size", async () => {
     const part = bytes.subarray(index === 0 ? 0 : cuts[index - 1], end);
     return Buffer.concat([Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from("\r\n")]);
   });
-  const answer = await exchange([`${head}Transfer-Encoding: chunked\r\n\r\n`, ...pieces, "0\r\n\r\n"]);
-  expect(answer).toMatch(/^HTTP\/1\.1 200 .*invalid_x402_version/s);
+  const response = await exchange([`${head}Transfer-Encoding: chunked\r\n\r\n`, ...pieces, "0\r\n\r\n"]);
+  expect(response).toMatch(/^HTTP\/1\.1 200 .*invalid_x402_version/s);
 });
 
 test.each([

@@ -80,9 +80,9 @@ const setMode = (to: Address, mode: number) =>
 
 /** Sums the gas limits of the signer's transactions since a nonce. */
 async function sumGasSince(nonce: number): Promise<bigint> {
-  const latest = await connect().getBlockNumber();
+  const latestBlockNumber = await connect().getBlockNumber();
   const blocks = await Promise.all(
-    Array.from({ length: Number(latest) + 1 }, (_, number) =>
+    Array.from({ length: Number(latestBlockNumber) + 1 }, (_, number) =>
       connect().getBlock({ blockNumber: BigInt(number), includeTransactions: true }),
     ),
   );

@@ -77,8 +77,8 @@ async function pay(payer: TestAccount, accepted: PaymentRequirements, context?: 
     readContract: (call: never) => connect().readContract(call),
   };
   const client = accepted.scheme === "upto" ? new UptoEvmScheme(signer) : new ExactEvmScheme(signer);
-  const created = await client.createPaymentPayload(2, accepted, context as never);
-  return { x402Version: 2, paymentPayload: { accepted, ...created }, paymentRequirements: accepted };
+  const createdPayload = await client.createPaymentPayload(2, accepted, context as never);
+  return { x402Version: 2, paymentPayload: { accepted, ...createdPayload }, paymentRequirements: accepted };
 }
 
 const byPermit2 = (scheme = "exact"): PaymentRequirements =>
@@ -96,11 +96,11 @@ test("settles a plain ERC-20 payment by Permit2 once", async () => {
   const payer = testAccount(1);
   await approve(payer, plainTokenAddress, maxUint256);
   const body = await pay(payer, byPermit2());
-  const before = await balanceOf(plainTokenAddress, payee);
+  const balanceBefore = await balanceOf(plainTokenAddress, payee);
   expect((await scene.facilitator.verify(body)).body).toEqual({ isValid: true, payer: payer.address });
   const { body: settled } = await scene.facilitator.as("one").settle(body);
   expect(settled).toMatchObject({ success: true, payer: payer.address });
-  expect((await balanceOf(plainTokenAddress, payee)) - before).toBe(10_000n);
+  expect((await balanceOf(plainTokenAddress, payee)) - balanceBefore).toBe(10_000n);
   expect((await scene.facilitator.as("one").settle(body)).body).toEqual(settled);
   expect((await scene.facilitator.as("another").settle(body)).body).toMatchObject({
     success: false,
@@ -114,17 +114,17 @@ test("settles a plain ERC-20 payment by Permit2 once", async () => {
 
 test("rejects a Permit2 payment without an allowance, and submits the payer's EIP-2612 approval", async () => {
   const payer = testAccount(3);
-  const rejected = await pay(payer, byPermit2());
-  expect((await scene.facilitator.verify(rejected)).body).toMatchObject({
+  const rejectedResponse = await pay(payer, byPermit2());
+  expect((await scene.facilitator.verify(rejectedResponse)).body).toMatchObject({
     isValid: false,
     invalidReason: "permit2_allowance_required",
   });
-  const sponsored = await pay(payer, byPermit2(), { extensions: { eip2612GasSponsoring: {} } });
-  expect(sponsored.paymentPayload).toHaveProperty("extensions.eip2612GasSponsoring.info.signature");
-  expect((await scene.facilitator.verify(sponsored)).body).toMatchObject({ isValid: true });
-  const before = await balanceOf(plainTokenAddress, payee);
-  expect((await scene.facilitator.settle(sponsored)).body).toMatchObject({ success: true });
-  expect((await balanceOf(plainTokenAddress, payee)) - before).toBe(10_000n);
+  const sponsoredResponse = await pay(payer, byPermit2(), { extensions: { eip2612GasSponsoring: {} } });
+  expect(sponsoredResponse.paymentPayload).toHaveProperty("extensions.eip2612GasSponsoring.info.signature");
+  expect((await scene.facilitator.verify(sponsoredResponse)).body).toMatchObject({ isValid: true });
+  const balanceBefore = await balanceOf(plainTokenAddress, payee);
+  expect((await scene.facilitator.settle(sponsoredResponse)).body).toMatchObject({ success: true });
+  expect((await balanceOf(plainTokenAddress, payee)) - balanceBefore).toBe(10_000n);
 });
 
 test.each([
@@ -140,10 +140,10 @@ test.each([
 ])("rejects a Permit2 payment with %s", async (_, change, reason) => {
   const body = await pay(testAccount(1), byPermit2());
   const payload = body.paymentPayload.payload as { permit2Authorization: object };
-  const changed = { ...payload, permit2Authorization: { ...payload.permit2Authorization, ...change } };
+  const changedPayload = { ...payload, permit2Authorization: { ...payload.permit2Authorization, ...change } };
   const { body: verdict } = await scene.facilitator.verify({
     ...body,
-    paymentPayload: { ...body.paymentPayload, payload: changed },
+    paymentPayload: { ...body.paymentPayload, payload: changedPayload },
   });
   expect(verdict).toMatchObject({ isValid: false, invalidReason: reason });
 });
@@ -151,26 +151,29 @@ test.each([
 test("settles the used amount of an upto payment, and sends nothing for 0", async () => {
   const payer = testAccount(1);
   await approve(payer, plainTokenAddress, maxUint256);
-  const accepted = await uptoOffer("20000");
-  const body = await pay(payer, accepted);
+  const acceptedOffer = await uptoOffer("20000");
+  const body = await pay(payer, acceptedOffer);
   expect((await scene.facilitator.verify(body)).body).toEqual({ isValid: true, payer: payer.address });
-  const used = { ...body, paymentRequirements: { ...accepted, amount: "1858" } };
+  const used = { ...body, paymentRequirements: { ...acceptedOffer, amount: "1858" } };
   expect((await scene.facilitator.verify(used)).body).toMatchObject({ isValid: false });
-  const more = { ...body, paymentRequirements: { ...accepted, amount: "20001" } };
+  const more = { ...body, paymentRequirements: { ...acceptedOffer, amount: "20001" } };
   expect((await scene.facilitator.settle(more)).body).toMatchObject({
     success: false,
     errorReason: "invalid_upto_evm_payload_settlement_exceeds_amount",
   });
-  const before = await balanceOf(plainTokenAddress, payee);
+  const balanceBefore = await balanceOf(plainTokenAddress, payee);
   const { body: settled } = await scene.facilitator.as("metered").settle(used);
   expect(settled).toMatchObject({ success: true, amount: "1858" });
-  expect((await balanceOf(plainTokenAddress, payee)) - before).toBe(1_858n);
+  expect((await balanceOf(plainTokenAddress, payee)) - balanceBefore).toBe(1_858n);
   expect(
-    (await scene.facilitator.as("metered").settle({ ...used, paymentRequirements: { ...accepted, amount: "2000" } }))
-      .body,
+    (
+      await scene.facilitator
+        .as("metered")
+        .settle({ ...used, paymentRequirements: { ...acceptedOffer, amount: "2000" } })
+    ).body,
   ).toEqual(settled);
-  const unused = await pay(payer, accepted);
-  const nothing = { ...unused, paymentRequirements: { ...accepted, amount: "0" } };
+  const unusedResponse = await pay(payer, acceptedOffer);
+  const nothing = { ...unusedResponse, paymentRequirements: { ...acceptedOffer, amount: "0" } };
   expect((await scene.facilitator.settle(nothing)).body).toEqual({
     success: true,
     transaction: "",
@@ -181,16 +184,16 @@ test("settles the used amount of an upto payment, and sends nothing for 0", asyn
 });
 
 test("submits an upto payment with the signer that its payer specified", async () => {
-  const accepted = await uptoOffer("20000");
+  const acceptedOffer = await uptoOffer("20000");
   await approve(testAccount(1), plainTokenAddress, maxUint256);
-  const named = { ...accepted, extra: { ...accepted.extra, facilitatorAddress: otherSigner.address } };
+  const named = { ...acceptedOffer, extra: { ...acceptedOffer.extra, facilitatorAddress: otherSigner.address } };
   const body = await pay(testAccount(1), named);
   expect((await scene.facilitator.verify(body)).body).toMatchObject({ isValid: true });
   const { body: settled } = await scene.facilitator.settle(body);
   expect(settled).toMatchObject({ success: true });
   const { from } = await connect().getTransaction({ hash: settled.transaction as Hex });
   expect(from.toLowerCase()).toBe(otherSigner.address.toLowerCase());
-  const foreign = { ...accepted, extra: { ...accepted.extra, facilitatorAddress: payee } };
+  const foreign = { ...acceptedOffer, extra: { ...acceptedOffer.extra, facilitatorAddress: payee } };
   expect((await scene.facilitator.verify(await pay(testAccount(1), foreign))).body).toMatchObject({
     isValid: false,
     invalidReason: "upto_facilitator_mismatch",
@@ -198,8 +201,8 @@ test("submits an upto payment with the signer that its payer specified", async (
 });
 
 test("repeats an upto payment's outcome to its owner after its signer was removed", async () => {
-  const accepted = await uptoOffer("20000");
-  const named = { ...accepted, extra: { ...accepted.extra, facilitatorAddress: otherSigner.address } };
+  const acceptedOffer = await uptoOffer("20000");
+  const named = { ...acceptedOffer, extra: { ...acceptedOffer.extra, facilitatorAddress: otherSigner.address } };
   const [settled, unsettled] = [await pay(testAccount(1), named), await pay(testAccount(1), named)];
   let told: unknown;
   {
@@ -254,8 +257,8 @@ test("settles a contract wallet's EIP-3009 payment only with its owner's signatu
   const { address, creation } = await findWallet(owner, toHex(1, { size: 32 }));
   await scene.chain.send(owner, walletFactoryAddress, creation);
   await fund(address);
-  const forged = await signPayment(scene.chain.token, { payer: { ...testAccount(7), address } });
-  expect((await scene.facilitator.verify(forged)).body).toMatchObject({
+  const forgedPayment = await signPayment(scene.chain.token, { payer: { ...testAccount(7), address } });
+  expect((await scene.facilitator.verify(forgedPayment)).body).toMatchObject({
     isValid: false,
     invalidReason: "invalid_exact_evm_signature",
   });
@@ -276,8 +279,8 @@ test("repeats a wallet payment's outcome even if the wallet now rejects the sign
   await scene.chain.anvil.request("anvil_setCode", [address, "0x60006000fd"]);
   expect((await scene.facilitator.as("one").settle(body)).body).toEqual(told);
   const payload = body.paymentPayload.payload as { signature: Hex };
-  const forged = { ...payload, signature: concatHex([payload.signature, "0x00"]) };
-  const copy = { ...body, paymentPayload: { ...body.paymentPayload, payload: forged } };
+  const forgedPayload = { ...payload, signature: concatHex([payload.signature, "0x00"]) };
+  const copy = { ...body, paymentPayload: { ...body.paymentPayload, payload: forgedPayload } };
   expect((await scene.facilitator.as("one").settle(copy)).body).toMatchObject({
     errorReason: "invalid_exact_evm_signature",
   });
@@ -289,8 +292,11 @@ test("creates a wallet in the transaction of its first payment (ERC-6492)", asyn
   await fund(address);
   const wrap = (signature: Hex) =>
     serializeErc6492Signature({ address: walletFactoryAddress, data: creation, signature });
-  const forged = await signPayment(scene.chain.token, { payer: { ...testAccount(7), address }, signature: wrap });
-  expect((await scene.facilitator.verify(forged)).body).toMatchObject({ isValid: false });
+  const forgedPayment = await signPayment(scene.chain.token, {
+    payer: { ...testAccount(7), address },
+    signature: wrap,
+  });
+  expect((await scene.facilitator.verify(forgedPayment)).body).toMatchObject({ isValid: false });
   const body = await signPayment(scene.chain.token, { payer: { ...owner, address }, signature: wrap });
   expect((await scene.facilitator.verify(body)).body).toEqual({ isValid: true, payer: address });
   expect(await connect().getCode({ address })).toBeUndefined();
@@ -337,8 +343,8 @@ test("settles a delegated account's payment (EIP-7702) with its delegate's signa
   const { address: delegate, creation } = await findWallet(owner, toHex(3, { size: 32 }));
   await scene.chain.send(owner, walletFactoryAddress, creation);
   await scene.chain.anvil.request("anvil_setCode", [payer.address, concatHex(["0xef0100", delegate])]);
-  const forged = await signPayment(scene.chain.token, { payer: { ...testAccount(7), address: payer.address } });
-  expect((await scene.facilitator.verify(forged)).body).toMatchObject({
+  const forgedPayment = await signPayment(scene.chain.token, { payer: { ...testAccount(7), address: payer.address } });
+  expect((await scene.facilitator.verify(forgedPayment)).body).toMatchObject({
     isValid: false,
     invalidReason: "invalid_exact_evm_signature",
   });
@@ -351,13 +357,16 @@ test("neither offers nor settles payment kinds whose contracts are missing from 
   await using other = await startPaymentChain();
   await other.anvil.request("anvil_setCode", [permit2, "0x"]);
   await using bare = await scene.start("bare", {}, { rpcUrl: other.url, token: other.token });
-  const supported = (await (await fetch(`${bare.url}/supported`)).json()) as {
+  const supportedResponse = (await (await fetch(`${bare.url}/supported`)).json()) as {
     kinds: { scheme: string }[];
     extensions: string[];
   };
-  expect(supported).toMatchObject({ kinds: [{ scheme: "exact" }], extensions: [] });
-  const accepted = offer({ asset: other.token, extra: { assetTransferMethod: "permit2", name: "USDC", version: "2" } });
-  expect((await bare.verify(await pay(testAccount(1), accepted))).body).toMatchObject({
+  expect(supportedResponse).toMatchObject({ kinds: [{ scheme: "exact" }], extensions: [] });
+  const acceptedOffer = offer({
+    asset: other.token,
+    extra: { assetTransferMethod: "permit2", name: "USDC", version: "2" },
+  });
+  expect((await bare.verify(await pay(testAccount(1), acceptedOffer))).body).toMatchObject({
     isValid: false,
     invalidReason: "permit2_proxy_not_deployed",
   });
@@ -420,7 +429,7 @@ test("does not count another payment's transfer for a cancelled Permit2 nonce", 
   const { body: first } = await scene.facilitator.as("s1").settle(real);
   expect(first).toMatchObject({ success: true });
   const fake = await signPermit2(payer, 0n);
-  const before = await balanceOf(plainTokenAddress, payee);
+  const balanceBefore = await balanceOf(plainTokenAddress, payee);
   expect((await scene.facilitator.as("s2").verify(fake)).body).toMatchObject({ isValid: true });
   // The payer cancels the nonce right after its verification.
   const data = encodeFunctionData({
@@ -430,7 +439,7 @@ test("does not count another payment's transfer for a cancelled Permit2 nonce", 
   });
   await scene.chain.send(payer, permit2 as Address, data);
   const { body } = await scene.facilitator.as("s2").settle(fake);
-  expect((await balanceOf(plainTokenAddress, payee)) - before).toBe(0n);
+  expect((await balanceOf(plainTokenAddress, payee)) - balanceBefore).toBe(0n);
   expect(body).toMatchObject({ success: false });
 });
 
@@ -454,18 +463,18 @@ test("none of several payments with the same EIP-2612 approval reverts", async (
   for (let i = 0; i < 4; i += 1)
     bodies.push(await pay(payer, byPermit2(), { extensions: { eip2612GasSponsoring: {} } }));
   await scene.chain.anvil.request("evm_setIntervalMining", [2]);
-  const answers = await Promise.all(bodies.map((body, i) => scene.facilitator.as(`c${i}`).settle(body)));
-  const reverted = answers.filter(({ body }) => !body.success && body.transaction !== "");
-  expect(reverted).toHaveLength(0);
+  const responses = await Promise.all(bodies.map((body, i) => scene.facilitator.as(`c${i}`).settle(body)));
+  const revertedResponses = responses.filter(({ body }) => !body.success && body.transaction !== "");
+  expect(revertedResponses).toHaveLength(0);
 });
 
 test("releases the reservation of an unused upto payment", async () => {
   const payer = testAccount(9);
   await approve(payer, plainTokenAddress, 30_000n);
-  const accepted = await uptoOffer("20000");
-  const [first, second] = [await pay(payer, accepted), await pay(payer, accepted)];
+  const acceptedOffer = await uptoOffer("20000");
+  const [first, second] = [await pay(payer, acceptedOffer), await pay(payer, acceptedOffer)];
   expect((await scene.facilitator.verify(first)).body).toMatchObject({ isValid: true });
-  const nothing = { ...first, paymentRequirements: { ...accepted, amount: "0" } };
+  const nothing = { ...first, paymentRequirements: { ...acceptedOffer, amount: "0" } };
   expect((await scene.facilitator.settle(nothing)).body).toMatchObject({ success: true, amount: "0" });
   expect((await scene.facilitator.verify(second)).body).toMatchObject({ isValid: true });
 });
@@ -473,11 +482,11 @@ test("releases the reservation of an unused upto payment", async () => {
 test("repeats an upto charge of 0 only to its owner, and rejects a forged copy", async () => {
   const payer = testAccount(5);
   await approve(payer, plainTokenAddress, maxUint256);
-  const accepted = await uptoOffer("20000");
-  const body = await pay(payer, accepted);
-  const used = { ...body, paymentRequirements: { ...accepted, amount: "1858" } };
+  const acceptedOffer = await uptoOffer("20000");
+  const body = await pay(payer, acceptedOffer);
+  const used = { ...body, paymentRequirements: { ...acceptedOffer, amount: "1858" } };
   expect((await scene.facilitator.as("x").settle(used)).body).toMatchObject({ success: true, amount: "1858" });
-  const nothing = { ...body, paymentRequirements: { ...accepted, amount: "0" } };
+  const nothing = { ...body, paymentRequirements: { ...acceptedOffer, amount: "0" } };
   const { body: said } = await scene.facilitator.as("x").settle(nothing);
   const { body: other } = await scene.facilitator.as("y").settle(nothing);
   const forged = {

@@ -17,12 +17,12 @@ test("returns the outcome to one later call after a call without an identifier g
   expect((await slow.verify(payment)).body, "the client may retry with it").toMatchObject({ isValid: true });
   await scene.chain.anvil.mine();
 
-  const answers = await Promise.all([1, 2, 3, 4].map(() => slow.settle(payment)));
+  const responses = await Promise.all([1, 2, 3, 4].map(() => slow.settle(payment)));
 
   const { transaction } = reported.body;
-  const wins = answers.filter(({ body }) => body.success);
+  const wins = responses.filter(({ body }) => body.success);
   expect(wins).toMatchObject([{ body: { transaction } }]);
-  for (const { body } of answers.filter((answer) => !wins.includes(answer))) {
+  for (const { body } of responses.filter((response) => !wins.includes(response))) {
     expect(body).toMatchObject({ success: false, errorReason: "duplicate_settlement", transaction });
   }
   expect((await slow.verify(payment)).body).toMatchObject({ isValid: false });

@@ -65,10 +65,10 @@ const withKey = (key: string) => facilitator.as({ "X-API-Key": key, "Idempotency
 const sellerOfAll = () => withKey("the-key-of-nobody");
 
 async function countSent(): Promise<readonly number[]> {
-  const counted = [one, other].map(({ anvil }) =>
+  const countedRequests = [one, other].map(({ anvil }) =>
     anvil.request<string>("eth_getTransactionCount", [testAccount(0).address, "pending"]),
   );
-  return (await Promise.all(counted)).map(Number);
+  return (await Promise.all(countedRequests)).map(Number);
 }
 
 async function readReadiness(): Promise<Readonly<{ status: string; checks: Record<string, object> }>> {
@@ -76,29 +76,29 @@ async function readReadiness(): Promise<Readonly<{ status: string; checks: Recor
 }
 
 test("settles on two chains, and lists both in /supported", async () => {
-  const supported = (await (await fetch(`${facilitator.url}/supported`)).json()) as {
+  const supportedResponse = (await (await fetch(`${facilitator.url}/supported`)).json()) as {
     kinds: readonly Readonly<{ scheme: string; network: string }>[];
     assets: readonly unknown[];
     signers: unknown;
   };
-  const exact = supported.kinds.filter(({ scheme }) => scheme === "exact").map(({ network }) => network);
+  const exact = supportedResponse.kinds.filter(({ scheme }) => scheme === "exact").map(({ network }) => network);
   expect(exact).toEqual(["eip155:1672", "eip155:1673"]);
-  expect(supported.assets).toEqual([
+  expect(supportedResponse.assets).toEqual([
     { network: "eip155:1672", address: one.token, decimals: 6 },
     { network: "eip155:1673", address: other.token, decimals: 6 },
   ]);
-  expect(supported.signers).toEqual({ "eip155:*": [testAccount(0).address] });
+  expect(supportedResponse.signers).toEqual({ "eip155:*": [testAccount(0).address] });
 
   for (const [chain, chainId] of [
     [one, 1672],
     [other, 1673],
   ] as const) {
     const payment = await signPayment(chain.token, { chainId });
-    const before = await chain.balanceOf(payee);
+    const balanceBefore = await chain.balanceOf(payee);
     expect((await sellerOfAll().verify(payment)).body).toMatchObject({ isValid: true });
     const { body } = await sellerOfAll().settle(payment);
     expect(body).toMatchObject({ success: true, network: `eip155:${chainId}` });
-    expect((await chain.balanceOf(payee)) - before).toBe(amount);
+    expect((await chain.balanceOf(payee)) - balanceBefore).toBe(amount);
   }
   const metrics = await (await fetch(`${facilitator.operationsUrl}/metrics`)).text();
   for (const network of ["eip155:1672", "eip155:1673"])
@@ -116,14 +116,14 @@ test("rejects a payment on a chain other than its own, and on an unsupported cha
   const replayed = { paymentPayload: { ...payment.paymentPayload, accepted: moved }, paymentRequirements: moved };
   expect((await sellerOfAll().verify(replayed)).body.invalidReason).toBe("invalid_exact_evm_signature");
 
-  const unserved = await signPayment(one.token, { chainId: 1 });
+  const unservedPayment = await signPayment(one.token, { chainId: 1 });
   const message = 'network "eip155:1" is not supported; use "eip155:1672" or "eip155:1673".';
-  expect((await sellerOfAll().verify(unserved)).body).toMatchObject({
+  expect((await sellerOfAll().verify(unservedPayment)).body).toMatchObject({
     isValid: false,
     invalidReason: "invalid_network",
     invalidMessage: message,
   });
-  expect((await sellerOfAll().settle(unserved)).body).toMatchObject({ success: false, errorMessage: message });
+  expect((await sellerOfAll().settle(unservedPayment)).body).toMatchObject({ success: false, errorMessage: message });
 });
 
 test("applies a seller's limits per network, and rejects networks not listed for it", async () => {
@@ -176,11 +176,11 @@ test.each(["by a facilitator", "in its own process"])(
       [one, "eip155:1672"],
       [other, "eip155:1673"],
     ] as const) {
-      const before = await chain.balanceOf(payee);
+      const balanceBefore = await chain.balanceOf(payee);
       const assets = [{ network, address: chain.token, decimals: 6 }];
       const buy = payingFetch({ account: testAccount(1).account, assets, maxPerPayment: "0.05", maxTotal: "1.00" });
       expect((await buy(url)).status).toBe(200);
-      expect((await chain.balanceOf(payee)) - before).toBe(amount);
+      expect((await chain.balanceOf(payee)) - balanceBefore).toBe(amount);
     }
   },
 );
@@ -209,9 +209,9 @@ test("settles on one chain while the other's node is down, and resumes both afte
     tolerated: true,
   });
   const [first, second] = payments;
-  const settling = sellerOfAll().settle(first);
+  const pendingSettlement = sellerOfAll().settle(first);
   await one.anvil.request("evm_setIntervalMining", [1]);
-  expect((await settling).body).toMatchObject({ success: true });
+  expect((await pendingSettlement).body).toMatchObject({ success: true });
   expect((await sellerOfAll().verify(await signPayment(other.token, { chainId: 1673 }))).status).toBe(500);
 
   tap.rule(() => "forward");

@@ -22,30 +22,32 @@ function identified(payment: PaymentBody, id: string): PaymentBody {
 
 test("reports one success to a hundred unidentified calls, and duplicates to the others", async () => {
   const payment = await signPayment(scene.chain.token);
-  const before = await scene.chain.balanceOf(payee);
+  const balanceBefore = await scene.chain.balanceOf(payee);
 
-  const answers = await Promise.all(Array.from({ length: 100 }, () => scene.facilitator.settle(payment)));
+  const responses = await Promise.all(Array.from({ length: 100 }, () => scene.facilitator.settle(payment)));
 
-  const reported = answers.filter(({ body }) => body.success);
-  expect(reported).toHaveLength(1);
-  const { transaction } = reported[0]?.body ?? {};
+  const reportedResponses = responses.filter(({ body }) => body.success);
+  expect(reportedResponses).toHaveLength(1);
+  const { transaction } = reportedResponses[0]?.body ?? {};
   for (const { status, body } of [
-    ...answers.filter((answer) => answer !== reported[0]),
+    ...responses.filter((response) => response !== reportedResponses[0]),
     await scene.facilitator.settle(payment),
   ]) {
     expect({ status, body }).toMatchObject({ status: 200, body: { ...duplicate, transaction } });
   }
-  expect((await scene.chain.balanceOf(payee)) - before).toBe(amount);
+  expect((await scene.chain.balanceOf(payee)) - balanceBefore).toBe(amount);
 });
 
 test("repeats the outcome to a caller with the same payment-identifier", async () => {
-  const signed = await signPayment(scene.chain.token);
-  const payment = identified(signed, "pay_7d5d747be160e280504c099d984bcfe0");
-  const settled = await scene.facilitator.settle(payment);
-  expect(settled.body).toMatchObject({ success: true });
-  expect(await scene.facilitator.settle(payment)).toEqual(settled);
-  expect((await scene.facilitator.settle(identified(signed, "pay_another_identifier"))).body).toMatchObject(duplicate);
-  expect((await scene.facilitator.settle(signed)).body).toMatchObject(duplicate);
+  const signedPayment = await signPayment(scene.chain.token);
+  const payment = identified(signedPayment, "pay_7d5d747be160e280504c099d984bcfe0");
+  const settledSettlement = await scene.facilitator.settle(payment);
+  expect(settledSettlement.body).toMatchObject({ success: true });
+  expect(await scene.facilitator.settle(payment)).toEqual(settledSettlement);
+  expect((await scene.facilitator.settle(identified(signedPayment, "pay_another_identifier"))).body).toMatchObject(
+    duplicate,
+  );
+  expect((await scene.facilitator.settle(signedPayment)).body).toMatchObject(duplicate);
 });
 
 test("rejects a payment-identifier that is reused with other terms, even after kill -9", async () => {
@@ -62,21 +64,21 @@ test("rejects a payment-identifier that is reused with other terms, even after k
     paymentPayload: { ...elsewhere.paymentPayload, resource: { url: "https://b.example" } },
   };
   const conflict = "payment_identifier_conflict";
-  const running = await scene.startProcess("identifier");
-  const settled = await running.settle(first);
-  expect(settled.body).toMatchObject({ success: true });
-  expect((await running.verify(identified(await signPayment(scene.chain.token), id))).body).toMatchObject({
+  const runningProcess = await scene.startProcess("identifier");
+  const settledSettlement = await runningProcess.settle(first);
+  expect(settledSettlement.body).toMatchObject({ success: true });
+  expect((await runningProcess.verify(identified(await signPayment(scene.chain.token), id))).body).toMatchObject({
     isValid: true,
   });
-  await running.process.end("SIGKILL");
+  await runningProcess.process.end("SIGKILL");
   await using again = await start("identifier");
-  const before = await scene.chain.balanceOf(payee);
+  const balanceBefore = await scene.chain.balanceOf(payee);
   for (const other of [...others, resource]) {
     expect((await again.verify(other)).body).toMatchObject({ isValid: false, invalidReason: conflict });
     expect((await again.as("a-sale").settle(other)).body).toMatchObject({ success: false, errorReason: conflict });
   }
-  expect(await again.settle(first), "the same payment gets the same response").toEqual(settled);
-  expect((await scene.chain.balanceOf(payee)) - before).toBe(0n);
+  expect(await again.settle(first), "the same payment gets the same response").toEqual(settledSettlement);
+  expect((await scene.chain.balanceOf(payee)) - balanceBefore).toBe(0n);
   const payer = testAccount(4);
   const foreign = identified(await signPayment(scene.chain.token, { payer, ...terms(payTo) }), id);
   expect((await again.verify(foreign)).body, "another payer's").toMatchObject({ isValid: true });
@@ -123,9 +125,9 @@ test("stores nothing for rejected payments with new payment-identifiers", async 
   const path = scene.ledgers.path("rejected");
   {
     await using other = await start("rejected");
-    const expired = await signPayment(scene.chain.token, { authorization: { validBefore: "1" } });
+    const expiredPayment = await signPayment(scene.chain.token, { authorization: { validBefore: "1" } });
     for (let copy = 0; copy < 20; copy += 1) {
-      const { body } = await other.verify(identified(expired, `identifier-of-copy-${copy}`));
+      const { body } = await other.verify(identified(expiredPayment, `identifier-of-copy-${copy}`));
       expect(body).toMatchObject({ isValid: false });
     }
   }

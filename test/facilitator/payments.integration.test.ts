@@ -17,16 +17,16 @@ async function signerNonce(): Promise<number> {
 
 test("verifies and settles a payment once", async () => {
   const payment = await signPayment(scene.chain.token);
-  const before = await scene.chain.balanceOf(payee.address);
+  const balanceBefore = await scene.chain.balanceOf(payee.address);
 
   expect(await scene.facilitator.verify(payment)).toEqual({
     status: 200,
     body: { isValid: true, payer: payer.address },
   });
   const owner = scene.facilitator.as("a-sale");
-  const settled = await owner.settle(payment);
+  const settledSettlement = await owner.settle(payment);
 
-  expect(settled).toEqual({
+  expect(settledSettlement).toEqual({
     status: 200,
     body: {
       success: true,
@@ -35,9 +35,9 @@ test("verifies and settles a payment once", async () => {
       payer: payer.address,
     },
   });
-  expect((await scene.chain.balanceOf(payee.address)) - before).toBe(amount);
-  expect(await owner.settle(payment), "settled again: the same response").toEqual(settled);
-  expect((await scene.chain.balanceOf(payee.address)) - before).toBe(amount);
+  expect((await scene.chain.balanceOf(payee.address)) - balanceBefore).toBe(amount);
+  expect(await owner.settle(payment), "settled again: the same response").toEqual(settledSettlement);
+  expect((await scene.chain.balanceOf(payee.address)) - balanceBefore).toBe(amount);
   expect((await scene.facilitator.verify(payment)).body).toMatchObject({
     isValid: false,
     invalidReason: "invalid_exact_evm_nonce_already_used",
@@ -49,11 +49,11 @@ test("settles 32 concurrent payments without a spare transaction", async () => {
   const payments = await Promise.all(Array.from({ length: 32 }, () => signPayment(scene.chain.token)));
   const [before, nonceBefore] = [await scene.chain.balanceOf(payee.address), await signerNonce()];
 
-  const answers = await Promise.all(payments.map(scene.facilitator.settle));
+  const responses = await Promise.all(payments.map(scene.facilitator.settle));
 
-  expect(answers.filter(({ body }) => body.success)).toHaveLength(32);
+  expect(responses.filter(({ body }) => body.success)).toHaveLength(32);
   // Waiting payments share transactions once the token is known to log each use.
-  const transactions = new Set(answers.map(({ body }) => body.transaction));
+  const transactions = new Set(responses.map(({ body }) => body.transaction));
   expect((await scene.chain.balanceOf(payee.address)) - before).toBe(32n * amount);
   expect((await signerNonce()) - nonceBefore).toBe(transactions.size);
 });
@@ -62,12 +62,12 @@ test("sends one transaction for ten concurrent settles of one sale", async () =>
   const payment = await signPayment(scene.chain.token);
   const nonceBefore = await signerNonce();
 
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 10 }, () => scene.facilitator.as("ten-times").settle(payment)),
   );
 
-  expect(answers.every(({ body }) => body.success)).toBe(true);
-  expect(new Set(answers.map(({ body }) => body.transaction)).size).toBe(1);
+  expect(responses.every(({ body }) => body.success)).toBe(true);
+  expect(new Set(responses.map(({ body }) => body.transaction)).size).toBe(1);
   expect((await signerNonce()) - nonceBefore).toBe(1);
 });
 
@@ -79,9 +79,9 @@ test("settles one of two payments with the same authorization nonce", async () =
     await signPayment(scene.chain.token, other),
   ];
 
-  const answers = await Promise.all(payments.map(scene.facilitator.settle));
+  const responses = await Promise.all(payments.map(scene.facilitator.settle));
 
-  expect(answers.map(({ body }) => body.errorReason ?? "settled").toSorted()).toEqual([
+  expect(responses.map(({ body }) => body.errorReason ?? "settled").toSorted()).toEqual([
     "invalid_exact_evm_nonce_already_used",
     "settled",
   ]);

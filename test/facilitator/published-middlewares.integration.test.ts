@@ -17,9 +17,9 @@ function seller(framework: "hono" | "express", paymentFlow?: "upfront"): Promise
 
 /** The work is charged once, regardless of what was delivered. */
 async function gainOf(work: () => Promise<number>): Promise<Readonly<{ delivered: number; gained: bigint }>> {
-  const before = await scene.chain.balanceOf(payee);
+  const balanceBefore = await scene.chain.balanceOf(payee);
   const delivered = await work();
-  return { delivered, gained: (await scene.chain.balanceOf(payee)) - before };
+  return { delivered, gained: (await scene.chain.balanceOf(payee)) - balanceBefore };
 }
 
 const once = { delivered: 1, gained: amount };
@@ -47,9 +47,9 @@ describe.each(["hono", "express"] as const)("@x402/%s", (framework) => {
 
 test("two independent sellers deliver once for one payment", async () => {
   await using first = await seller("hono");
-  await using second = await seller("express");
+  await using secondSeller = await seller("express");
   const header = await first.signPayment("/quick");
-  const urls = [first.urlOf("/quick"), second.urlOf("/quick"), first.urlOf("/slow"), second.urlOf("/slow")];
+  const urls = [first.urlOf("/quick"), secondSeller.urlOf("/quick"), first.urlOf("/slow"), secondSeller.urlOf("/slow")];
   expect(await gainOf(() => sendCopies(header, urls, 100))).toEqual(once);
 });
 

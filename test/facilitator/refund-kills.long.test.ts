@@ -32,11 +32,11 @@ it("the next run completes a refund once after a kill at any request to the node
   let kills = 0;
   for (const [index, { at, isBefore }] of points.entries()) {
     const args = ["ledger", "refund", payments[index] ?? "", "--key-file", keyFile, "--yes"];
-    const before = await chain.balanceOf(testAccount(1).address);
+    const balanceBefore = await chain.balanceOf(testAccount(1).address);
     const killed = await runKilled(
       args,
       { env, rpcUrl: chain.url },
-      (_, number, answer) => number === at && (answer === undefined) === isBefore,
+      (_, number, response) => number === at && (response === undefined) === isBefore,
     );
     if (killed.status === null) kills += 1;
     const again = await runGatehouse(args, env);
@@ -46,7 +46,7 @@ it("the next run completes a refund once after a kill at any request to the node
       0,
       expect.stringMatching(/refunded:? 10000 by 0x/),
     ]);
-    expect((await chain.balanceOf(testAccount(1).address)) - before).toBe(amount);
+    expect((await chain.balanceOf(testAccount(1).address)) - balanceBefore).toBe(amount);
   }
   expect(kills).toBeGreaterThan(requestsMax);
 });

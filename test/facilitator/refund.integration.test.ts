@@ -77,9 +77,9 @@ const refund = (payment: string, ...more: string[]) => runInProcess(refundArgs(p
 const isSending = (body: string) => body.includes("eth_sendRawTransaction");
 
 async function measureGain(work: () => Promise<void>): Promise<bigint> {
-  const before = await chain.balanceOf(payer.address);
+  const balanceBefore = await chain.balanceOf(payer.address);
   await work();
-  return (await chain.balanceOf(payer.address)) - before;
+  return (await chain.balanceOf(payer.address)) - balanceBefore;
 }
 
 describe("gatehouse ledger export", () => {
@@ -169,15 +169,15 @@ describe("gatehouse ledger refund", () => {
     ]);
     const unconfirmed = await runInProcess(["ledger", "refund", payments[1] ?? "", "--key-file", keyFile], env);
     expect([unconfirmed.status, unconfirmed.stderr]).toEqual([1, "refund: not confirmed; nothing was sent.\n"]);
-    const unknown = await refund("eip155:1672|0x01|0x02|0x03");
-    expect([unknown.status, unknown.stderr]).toEqual([1, expect.stringMatching(/has no settled payment/)]);
+    const unknownRefund = await refund("eip155:1672|0x01|0x02|0x03");
+    expect([unknownRefund.status, unknownRefund.stderr]).toEqual([1, expect.stringMatching(/has no settled payment/)]);
     expect(wrong.stderr + unconfirmed.stdout).not.toContain(payee.privateKey.slice(2));
   });
 
   const kills: readonly (readonly [number, string, KillPoint])[] = [
-    [1, "before its recorded transaction is sent", (body, _, answer) => isSending(body) && answer === undefined],
-    [2, "after its transaction is sent", (body, _, answer) => isSending(body) && answer !== undefined],
-    [3, "after its transaction is mined", (_body, _, answer = "") => answer.includes('"effectiveGasPrice"')],
+    [1, "before its recorded transaction is sent", (body, _, response) => isSending(body) && response === undefined],
+    [2, "after its transaction is sent", (body, _, response) => isSending(body) && response !== undefined],
+    [3, "after its transaction is mined", (_body, _, response = "") => response.includes('"effectiveGasPrice"')],
   ];
   it.each(takeSlice(kills, 3))("(%i) completes a refund once if the command was killed %s", async (index, _, point) => {
     const payment = payments[index] ?? "";
@@ -210,14 +210,14 @@ describe("gatehouse ledger refund", () => {
     const [killed = "", next = "", ...both] = payments.slice(4);
     const gain = await measureGain(async () => {
       await runKilled(refundArgs(killed), { env, rpcUrl: chain.url }, (body) => isSending(body));
-      const blocked = await refund(next);
-      expect([blocked.status, blocked.stderr]).toEqual([
+      const blockedRefund = await refund(next);
+      expect([blockedRefund.status, blockedRefund.stderr]).toEqual([
         1,
         expect.stringMatching(
           /^refund: the refund of 0x[0-9a-f]{64} has the next nonce of 0x\w{40}, \d+, and is not on the chain yet; complete it first: gatehouse ledger refund 0x[0-9a-f]{64}\n$/,
         ),
       ]);
-      const [, first = ""] = /refund of (0x[0-9a-f]{64})/.exec(blocked.stderr) ?? [];
+      const [, first = ""] = /refund of (0x[0-9a-f]{64})/.exec(blockedRefund.stderr) ?? [];
       const hashes: (string | undefined)[] = [];
       for (const run of [
         await refund(first),

@@ -21,8 +21,8 @@ const listKeys = (keys: readonly (typeof signers)[number][] = signers) => ({
 });
 
 const signMany = (length: number) => Promise.all(Array.from({ length }, () => signPayment(scene.chain.token)));
-const areGood = (answers: readonly Readonly<{ body: Readonly<{ success: boolean }> }>[]) =>
-  answers.every(({ body }) => body.success);
+const areGood = (responses: readonly Readonly<{ body: Readonly<{ success: boolean }> }>[]) =>
+  responses.every(({ body }) => body.success);
 
 async function countTransactions() {
   const client = createPublicClient({ transport: http(scene.chain.url) });
@@ -62,10 +62,12 @@ test("spreads payments over three keys, and leaves no nonce gap after kill -9", 
     await cut;
   }
   await using second = await scene.start("spread", listKeys());
-  const supported = await fetch(`${second.url}/supported`);
-  expect(await supported.json()).toMatchObject({ signers: { "eip155:*": signers.map(({ address }) => address) } });
-  const answers = await mineUntil(Promise.all(payments.map(second.as("a-sale").settle)));
-  expect(areGood(answers)).toBe(true);
+  const supportedResponse = await fetch(`${second.url}/supported`);
+  expect(await supportedResponse.json()).toMatchObject({
+    signers: { "eip155:*": signers.map(({ address }) => address) },
+  });
+  const responses = await mineUntil(Promise.all(payments.map(second.as("a-sale").settle)));
+  expect(areGood(responses)).toBe(true);
   expect((await scene.chain.balanceOf(payee)) - before).toBe(BigInt(paymentCount) * amount);
   const { mined, sent } = await countTransactions();
   expect(sent, "nothing is left in the pool").toEqual(mined);
@@ -82,12 +84,12 @@ test("settles with the other keys while one has no gas, and reports that", async
   const [, , last] = signers;
   const held = await scene.chain.anvil.request<Hex>("eth_getBalance", [last.address, "latest"]);
   await scene.chain.anvil.request("anvil_setBalance", [last.address, "0x0"]);
-  const before = await countTransactions();
+  const transactionsBefore = await countTransactions();
   // The first payments detect it: the node rejects the account's transaction.
   expect(areGood(await mineUntil(Promise.all((await signMany(12)).map(facilitator.settle))))).toBe(true);
   const after = await countTransactions();
-  expect(after.mined[2]).toBe(before.mined[2]);
-  expect(after.mined[0]).toBeGreaterThan(before.mined[0] ?? 0);
+  expect(after.mined[2]).toBe(transactionsBefore.mined[2]);
+  expect(after.mined[0]).toBeGreaterThan(transactionsBefore.mined[0] ?? 0);
   const ready = await fetch(`${facilitator.operationsUrl}/readyz`);
   expect([ready.status, await ready.text()]).toEqual([200, expect.stringContaining(`${last.address}`)]);
   expect((await readMetric(facilitator, "signer_usable"))[last.address]).toBe(0);
@@ -128,7 +130,7 @@ test.skipIf(!hasKms)("skips an AWS KMS key that can't sign, without a nonce gap"
     // A request to KMS times out after ten steps of half a second.
     ...accelerateService({ waitsMs: [500], times: 10 }),
   };
-  const before = (await countTransactions()).sent;
+  const sentCountBefore = (await countTransactions()).sent;
   const [first, second] = [await signPayment(scene.chain.token), await signPayment(scene.chain.token)];
   {
     await using facilitator = await scene.startProcess("kms", { ...listKeys([]), ...env });
@@ -141,12 +143,16 @@ test.skipIf(!hasKms)("skips an AWS KMS key that can't sign, without a nonce gap"
     kms.setMode("signs");
     await until("the key signs again", generousMs, async () => (await fetch(ready.url)).status === 200);
     expect(areGood([await mineUntil(facilitator.settle(second))])).toBe(true);
-    expect((await countTransactions()).sent).toEqual([before[0], (before[1] ?? 0) + 2, before[2]]);
+    expect((await countTransactions()).sent).toEqual([
+      sentCountBefore[0],
+      (sentCountBefore[1] ?? 0) + 2,
+      sentCountBefore[2],
+    ]);
   }
   await using facilitator = await scene.startProcess("kms", { ...listKeys([local]), ...env });
   kms.setMode("rejects");
   expect(areGood(await mineUntil(Promise.all((await signMany(4)).map(facilitator.settle))))).toBe(true);
   const after = (await countTransactions()).sent;
-  expect(after.slice(0, 2)).toEqual([before[0], (before[1] ?? 0) + 2]);
-  expect(after[2]).toBeGreaterThan(before[2] ?? 0);
+  expect(after.slice(0, 2)).toEqual([sentCountBefore[0], (sentCountBefore[1] ?? 0) + 2]);
+  expect(after[2]).toBeGreaterThan(sentCountBefore[2] ?? 0);
 });

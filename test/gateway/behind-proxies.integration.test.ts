@@ -121,12 +121,12 @@ describe.each(ways)("the gateway behind %s", (way, callers, startProxy) => {
         statuses.push(await statusFrom("127.0.0.4", gateway.url, reported));
       }
       expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
-      const answer = await sendRawFrom(
+      const response = await sendRawFrom(
         "127.0.0.6",
         gateway.url,
         "PROXY TCP4 198.51.100.9 127.0.0.1 1 2\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n",
       );
-      expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+      expect(response).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
     });
   });
 });
@@ -149,8 +149,8 @@ describe("a connection of a trusted proxy that must start with a header", () => 
     const bytes = Buffer.from(`PROXY TCP4 198.51.100.7 127.0.0.1 1 2\r\n${post}${post}`, "latin1");
     const singly = Array.from(bytes, (byte) => Buffer.of(byte));
     for (const pieces of [[bytes], singly, [bytes.subarray(0, 45), bytes.subarray(45)]]) {
-      const answers = await sendRaw(gateway.url, pieces, { expected: 2, quietMs: 50, giveUpMs: 10_000 });
-      expect(answers.match(/HTTP\/1\.1 (?:200|429) /g)).toHaveLength(2);
+      const responses = await sendRaw(gateway.url, pieces, { expected: 2, quietMs: 50, giveUpMs: 10_000 });
+      expect(responses.match(/HTTP\/1\.1 (?:200|429) /g)).toHaveLength(2);
     }
     // Six calls, five allowed, all counted for the client in the header.
     const [status] = await callsFrom("127.0.0.7", gateway.url, 1);
@@ -162,8 +162,8 @@ describe("a connection of a trusted proxy that must start with a header", () => 
   it("counts an IPv6 /64 as one client", async () => {
     const asked = buildRequest(syncing, { headers: { Connection: "close" } });
     const statusFor = async (client: string) => {
-      const answer = await sendRawFrom(proxyAddress, gateway.url, `PROXY TCP6 ${client} ::1 1 2\r\n${asked}`);
-      return answer.slice("HTTP/1.1 ".length).slice(0, 3);
+      const response = await sendRawFrom(proxyAddress, gateway.url, `PROXY TCP6 ${client} ::1 1 2\r\n${asked}`);
+      return response.slice("HTTP/1.1 ".length).slice(0, 3);
     };
     const statuses: string[] = [];
     for (let host = 1; host <= 8; host += 1) statuses.push(await statusFor(`2001:db8:0:1::${host}`));
@@ -190,8 +190,8 @@ describe("a connection of a trusted proxy that must start with a header", () => 
 
   it("counts as the proxy's own if the header says so", async () => {
     for (const header of ["PROXY UNKNOWN\r\n", "\r\n\r\n\0\r\nQUIT\n\x20\0\0\0"]) {
-      const answer = await sendRawFrom(proxyAddress, gateway.url, `${header}GET / HTTP/1.0\r\nHost: x\r\n\r\n`);
-      expect(answer).toMatch(/^HTTP\/1\.[01] 200 OK\r\n/);
+      const response = await sendRawFrom(proxyAddress, gateway.url, `${header}GET / HTTP/1.0\r\nHost: x\r\n\r\n`);
+      expect(response).toMatch(/^HTTP\/1\.[01] 200 OK\r\n/);
     }
   });
 });

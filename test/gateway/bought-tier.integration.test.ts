@@ -41,14 +41,16 @@ it("a client that bought a tier through x402 gets the limits of that tier at the
     jwt: { jwksUrl: `${findUrl(shop)}/.well-known/jwks.json`, audience: "rpc" },
   });
   const url = `${findUrl(shop)}/access`;
-  const unpaid = await fetch(url, { method: "POST" });
-  expect(unpaid.status).toBe(402);
-  expect(decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "").accepts[0]?.amount).toBe("10000");
+  const unpaidResponse = await fetch(url, { method: "POST" });
+  expect(unpaidResponse.status).toBe(402);
+  expect(decodePaymentRequiredHeader(unpaidResponse.headers.get("PAYMENT-REQUIRED") ?? "").accepts[0]?.amount).toBe(
+    "10000",
+  );
 
   const header = await signPaymentFor(url, { method: "POST" });
-  const bought = await fetch(url, { method: "POST", headers: { "PAYMENT-SIGNATURE": header } });
-  expect([bought.status, bought.headers.has("PAYMENT-RESPONSE")]).toEqual([200, true]);
-  const { token } = (await bought.json()) as { token: string };
+  const boughtResponse = await fetch(url, { method: "POST", headers: { "PAYMENT-SIGNATURE": header } });
+  expect([boughtResponse.status, boughtResponse.headers.has("PAYMENT-RESPONSE")]).toEqual([200, true]);
+  const { token } = (await boughtResponse.json()) as { token: string };
   const claims = decodeJwt(token);
   expect([claims.sub, claims["tier"], claims.exp! - claims.iat!]).toEqual([payer.address.toLowerCase(), "plus", 3_600]);
   const again = await fetch(url, { method: "POST", headers: { "PAYMENT-SIGNATURE": header } });

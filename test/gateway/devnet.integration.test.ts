@@ -28,29 +28,32 @@ describe("the gateway in front of a devnet node", () => {
     await node?.[Symbol.asyncDispose]();
   });
 
-  const compared = specifiedMethods.filter(
+  const comparedMethods = specifiedMethods.filter(
     ({ answeredBy, name }) => answeredBy === "node" && name !== "eth_sendRawTransaction",
   );
-  it.each(compared.map(({ name }) => name))("responds to %s like the node itself, with any params", async (name) => {
-    const [plainest, ...others] = listVariedCalls(
-      compared.find((method) => method.name === name)!,
-      buildParamValues(subject),
-    );
-    const through = gateway.urls["internal"]!;
-    const direct = await answerOf(node.rpc.httpUrl, name, plainest!.params);
-    expect(direct).not.toHaveProperty("error");
-    for (const { params } of [plainest!, ...others]) {
-      const [before, ...answers] = [
-        await answerOf(node.rpc.httpUrl, name, params),
-        await answerOf(through, name, params),
-        await answerOf(through, name, params),
-        await answerOf(node.rpc.httpUrl, name, params),
-      ];
-      // A pending block contains the time of the request.
-      if (JSON.stringify(params).includes("pending") && !isDeepStrictEqual(before, answers[2])) continue;
-      for (const answer of answers) expect(answer, JSON.stringify(params)).toEqual(before);
-    }
-  });
+  it.each(comparedMethods.map(({ name }) => name))(
+    "responds to %s like the node itself, with any params",
+    async (name) => {
+      const [plainest, ...others] = listVariedCalls(
+        comparedMethods.find((method) => method.name === name)!,
+        buildParamValues(subject),
+      );
+      const through = gateway.urls["internal"]!;
+      const direct = await answerOf(node.rpc.httpUrl, name, plainest!.params);
+      expect(direct).not.toHaveProperty("error");
+      for (const { params } of [plainest!, ...others]) {
+        const [before, ...responses] = [
+          await answerOf(node.rpc.httpUrl, name, params),
+          await answerOf(through, name, params),
+          await answerOf(through, name, params),
+          await answerOf(node.rpc.httpUrl, name, params),
+        ];
+        // A pending block contains the time of the request.
+        if (JSON.stringify(params).includes("pending") && !isDeepStrictEqual(before, responses[2])) continue;
+        for (const response of responses) expect(response, JSON.stringify(params)).toEqual(before);
+      }
+    },
+  );
 
   it("serves ethers over HTTP and WebSocket", async () => {
     const overHttp = new JsonRpcProvider(gateway.url);
@@ -69,7 +72,7 @@ describe("the gateway in front of a devnet node", () => {
   });
 
   it("shows a transaction sent through it at once", async () => {
-    const before = await answerOf(gateway.url, "eth_getTransactionCount", [subject.account, "pending"]);
+    const responseBefore = await answerOf(gateway.url, "eth_getTransactionCount", [subject.account, "pending"]);
     const { result } = (await answerOf(gateway.url, "eth_sendRawTransaction", [subject.signed])) as { result: string };
     expect(result).toMatch(/^0x[0-9a-f]{64}$/);
     await node.anvil.mine();
@@ -77,16 +80,16 @@ describe("the gateway in front of a devnet node", () => {
       result: { status: string };
     };
     expect(receipt.result.status).toBe("0x1");
-    expect(before).toHaveProperty("result");
+    expect(responseBefore).toHaveProperty("result");
   });
 
   it("caps the gas of a call whose block override allows more, over any transport", async () => {
     const { url: httpUrl, webSocketUrl } = node.anvil;
-    await using capping = await startTestGateway(
+    await using cappingGateway = await startTestGateway(
       { httpUrl, webSocketUrl },
       { tiers: { public: limitlessTier }, limits: { traceCallOverrides: true } },
     );
-    await using client = await connectTestClient(capping.url);
+    await using client = await connectTestClient(cappingGateway.url);
     const to = `0x${"ab".repeat(20)}`;
     // EVM code that returns the remaining gas.
     const state = { [to]: { code: "0x5a5f5260205ff3" } };
@@ -102,15 +105,17 @@ describe("the gateway in front of a devnet node", () => {
     const [blockOverrides] = blocks;
     calls.push(["debug_traceCall", [{ to }, "latest", { stateOverrides: state, blockOverrides }]]);
     const texts = calls.map(([method, params], id) => JSON.stringify({ jsonrpc: "2.0", id, method, params }));
-    const batched = JSON.parse((await post(capping.url, `[${[...texts, ...texts].join(",")}]`)).text) as object[];
-    const alone = await Promise.all(texts.map(async (text) => JSON.parse((await post(capping.url, text)).text)));
+    const batched = JSON.parse(
+      (await post(cappingGateway.url, `[${[...texts, ...texts].join(",")}]`)).text,
+    ) as object[];
+    const alone = await Promise.all(texts.map(async (text) => JSON.parse((await post(cappingGateway.url, text)).text)));
     const overWebSocket: unknown[] = [];
     for (const text of texts) overWebSocket.push(JSON.parse(await client.ask(text)));
-    for (const answers of [batched.slice(0, calls.length), batched.slice(calls.length), alone, overWebSocket]) {
-      for (const [at, answer] of (answers as { result?: string | { output: string } }[]).entries()) {
-        const { result } = answer;
+    for (const responses of [batched.slice(0, calls.length), batched.slice(calls.length), alone, overWebSocket]) {
+      for (const [at, response] of (responses as { result?: string | { output: string } }[]).entries()) {
+        const { result } = response;
         if (calls[at]![0] === "eth_estimateGas") {
-          expect(answer).toHaveProperty("error");
+          expect(response).toHaveProperty("error");
           continue;
         }
         const left = Number(typeof result === "object" ? result.output : result);

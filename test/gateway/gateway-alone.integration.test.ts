@@ -79,11 +79,11 @@ describe("the gateway on its own in front of plain anvil", () => {
   });
 
   it("starts without warnings in front of a healthy node", () => {
-    const warned = gateway
+    const warnedGateway = gateway
       .output()
       .split("\n")
       .filter((line) => /"log.level":"(?:warn|error|fatal)"/.test(line));
-    expect(warned).toEqual([]);
+    expect(warnedGateway).toEqual([]);
   });
 
   it("logs its connection limit", () => {
@@ -130,9 +130,9 @@ describe("the gateway on its own in front of plain anvil", () => {
     await pay();
     await until("the new block is detected", waitMs, () => hasReason(["Advancing"]));
     await until("no block arrived for a long time", waitMs, () => hasReason(["Quiet"]));
-    const answer = await post(url, '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}');
-    expect(answer.text).toMatch(/"result":"0x[0-9a-f]+"/);
-    expect(Number(answer.headers.get("x-gatehouse-head-age"))).toBeGreaterThanOrEqual(1);
+    const response = await post(url, '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}');
+    expect(response.text).toMatch(/"result":"0x[0-9a-f]+"/);
+    expect(Number(response.headers.get("x-gatehouse-head-age"))).toBeGreaterThanOrEqual(1);
     expect(await isReady()).toBe(true);
     expect((await operations("/livez")).status).toBe(200);
     const { text } = await operations("/metrics");

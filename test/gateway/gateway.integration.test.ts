@@ -27,10 +27,10 @@ describe("envelope over HTTP", () => {
   });
 
   it("answers the placeholders with constants, without a request to the node", async () => {
-    const before = node.requests.length;
+    const requestsBefore = node.requests.length;
     expect(await call(gateway.url, "eth_coinbase")).toEqual({ jsonrpc: "2.0", id: 1, result: "0x0" });
     expect(await call(gateway.url, "eth_getUncleCountByBlockNumber", ["0x1"])).toMatchObject({ result: null });
-    expect(node.requests.length).toBe(before);
+    expect(node.requests.length).toBe(requestsBefore);
   });
 
   it.each([`"a<b>&c"`, `"it's/here"`])("keeps the id %s even if the node's encoder reformats it", async (id) => {
@@ -77,8 +77,8 @@ describe("envelope over HTTP", () => {
         response.end(text);
         return byHand;
       });
-      const answer = await post(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_syncing","params":[]}');
-      expect([answer.status, answer.text]).toEqual([200, text]);
+      const response = await post(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_syncing","params":[]}');
+      expect([response.status, response.text]).toEqual([200, text]);
     }
   });
 

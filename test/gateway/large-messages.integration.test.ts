@@ -32,9 +32,9 @@ const messages = {
 
 async function post(url: string, body: string, options: Readonly<{ agent?: Agent; localAddress: string }>) {
   const headers = { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) };
-  const outgoing = request(url, { method: "POST", headers, ...options });
-  outgoing.end(body);
-  const [response] = (await once(outgoing, "response")) as [IncomingMessage];
+  const outgoingRequest = request(url, { method: "POST", headers, ...options });
+  outgoingRequest.end(body);
+  const [response] = (await once(outgoingRequest, "response")) as [IncomingMessage];
   return { status: response.statusCode ?? 0, text: (await buffer(response)).toString() };
 }
 
@@ -52,8 +52,8 @@ test("a connection that repeatedly sends 5 MiB of JSON does not delay other call
   const operations =
     Object.entries(service.urls).find(([name]) => !name.startsWith("gateway"))?.[1] ?? service.urls["operations"];
   const read = async (path: string) => {
-    const answer = await fetch(`${operations}${path}`);
-    return { status: answer.status, text: await answer.text() };
+    const response = await fetch(`${operations}${path}`);
+    return { status: response.status, text: await response.text() };
   };
   await until("it is ready", generousMs, async () => (await read("/readyz")).status === 200);
   const attack = { isDone: false };

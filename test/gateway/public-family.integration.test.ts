@@ -46,9 +46,12 @@ describe("a node of the public family", () => {
       const first = way === "HTTP" ? 1 : 201;
       const ids = Array.from({ length: 90 }, (_, at) => first + at);
       const calls = ids.map((id, at) => (at === 50 ? send(5) : balance(id)));
-      const answers = JSON.parse((await ways[way]?.(`[${calls.join(",")}]`)) ?? "") as { id: number; result: string }[];
+      const responses = JSON.parse((await ways[way]?.(`[${calls.join(",")}]`)) ?? "") as {
+        id: number;
+        result: string;
+      }[];
       const expected = ids.map((id, at) => (at === 50 ? { id: 5, result: "0x05" } : { id, result: address(id) }));
-      expect(answers.map(({ id, result }) => ({ id, result }))).toEqual(expected);
+      expect(responses.map(({ id, result }) => ({ id, result }))).toEqual(expected);
       expect(Math.max(...node.batches)).toBe(batchItems);
       expect(node.requests).toHaveLength(90);
       // Calls before the transaction get their responses before it is sent, and those after it are sent afterwards.
@@ -84,15 +87,15 @@ describe("a node of the public family", () => {
 
   it("gets only as many calls from a caller as its rate limit allows, and still gets other callers' calls", async () => {
     const tier = { ...limitlessTier, requestsPerSecond: 0.001, requestBurst: 30 };
-    await using limited = await startTestGateway(
+    await using limitedGateway = await startTestGateway(
       { ...node, batchCallsMax: batchItems },
       { tiers: { public: tier }, callers: { trustedProxies: ["127.0.0.1"] } },
     );
     const loud = Array.from({ length: 100 }, (_, at) => balance(1_000 + at));
-    await post(limited.url, `[${loud.join(",")}]`, from("10.0.0.1"));
-    for (const body of loud) await post(limited.url, body, from("10.0.0.1"));
+    await post(limitedGateway.url, `[${loud.join(",")}]`, from("10.0.0.1"));
+    for (const body of loud) await post(limitedGateway.url, body, from("10.0.0.1"));
     expect(node.requests).toHaveLength(30);
-    expect((await post(limited.url, balance(2_000), from("10.0.0.2"))).text).toContain(address(2_000));
+    expect((await post(limitedGateway.url, balance(2_000), from("10.0.0.2"))).text).toContain(address(2_000));
   });
 
   it("never closes a gateway connection first, because the gateway's idle timeout is shorter", () => {
@@ -118,8 +121,10 @@ describe("a node of the public family", () => {
     }
     const versions = { binaryVersion: "0.16.2", currentStableBlock: "0x1f", protocolVersion: "0x2" };
     node.respondAs(() => versions);
-    await using trusted = await startTestGateway(node, { methods: { debug_protocolVersion: { audience: "public" } } });
-    expect(JSON.parse((await post(trusted.url, call(1, "debug_protocolVersion"))).text)).toMatchObject({
+    await using trustedGateway = await startTestGateway(node, {
+      methods: { debug_protocolVersion: { audience: "public" } },
+    });
+    expect(JSON.parse((await post(trustedGateway.url, call(1, "debug_protocolVersion"))).text)).toMatchObject({
       result: versions,
     });
   });

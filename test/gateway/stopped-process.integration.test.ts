@@ -55,12 +55,12 @@ it("on SIGTERM, a sidecar answers every call in flight, closes WebSockets with 1
   const asked = clients.map(({ ask }, at) =>
     ask(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_getBalance", params: balanceOf(1_000 + at) })),
   );
-  const called = Array.from({ length: overHttp }, (_, at) => call(url, "eth_getBalance", balanceOf(at)));
+  const recordedCalls = Array.from({ length: overHttp }, (_, at) => call(url, "eth_getBalance", balanceOf(at)));
   await until("all are at the node", generousMs, () => finish.length === overHttp + overWebSocket);
   const ended = sidecar.end("SIGTERM");
   await until("it is stopping", generousMs, async () => !(await takesWebSockets(url)));
-  for (const answer of finish) answer();
-  for (const { result } of await Promise.all(called)) expect(result).toBe("late");
+  for (const respond of finish) respond();
+  for (const { result } of await Promise.all(recordedCalls)) expect(result).toBe("late");
   for (const text of await Promise.all(asked)) expect(text).toContain('"result":"late"');
   for (const { closed } of clients) expect((await closed)[0]).toBe(1001);
   expect(await ended).toBe(0);

@@ -14,7 +14,7 @@ const hourMs = 3_600_000;
 /** Runs one check of a path by a sidecar, at a given wall-clock time, with the state shared by consecutive checks. */
 async function lookOnce(stateDirectory: string, path: string, wallMs: number) {
   using state = openUpkeepState(stateDirectory);
-  const stopping = new AbortController();
+  const stopController = new AbortController();
   const metrics = new Registry();
   const clock = { wallMs: () => wallMs, monotonicMs: () => 0 };
   const board = createConditionBoard({
@@ -30,7 +30,7 @@ async function lookOnce(stateDirectory: string, path: string, wallMs: number) {
       forecastAfterSeconds: 10_800,
       fileTimeoutMs: 5_000,
       intervalMs: 60_000,
-      signal: stopping.signal,
+      signal: stopController.signal,
     },
     { dataPath: () => path, history: state.diskHistory, board, metrics, clock, log },
   );
@@ -38,7 +38,7 @@ async function lookOnce(stateDirectory: string, path: string, wallMs: number) {
     () => board.get("DiskSpaceSufficient"),
     (found) => found !== undefined,
   );
-  stopping.abort();
+  stopController.abort();
   await watching;
   return { condition, text: await metrics.metrics() };
 }

@@ -16,9 +16,9 @@ import { readUntil } from "#daemon/testing/until.ts";
 import { createCertificateIssuer, hasOpenssl, withoutOpenssl } from "../support/certificates.ts";
 
 const closing =
-  (answer: string): RequestListener =>
+  (response: string): RequestListener =>
   (request) =>
-    void request.socket.end(answer);
+    void request.socket.end(response);
 const responding =
   (body: string): RequestListener =>
   (_, response) =>
@@ -125,8 +125,8 @@ test.each<[what: string, answer: RequestListener, reason: string, words: string]
     "http://node returned the response to another request (expected the id 1, found 2) for eth_blockNumber; check that it is the node's RPC port, and not a proxy that mixes up responses.",
   ],
   ["returns far too much data", responding("x".repeat(200_000)), "ResponseTooLarge", "returned more than 65536 bytes"],
-])("reports an RPC that %s", async (_, answer, reason, words) => {
-  await using node = await serve(answer);
+])("reports an RPC that %s", async (_, response, reason, words) => {
+  await using node = await serve(response);
   await using health = watch(node.url);
   expect(await health.words("RpcResponding", reason)).toContain(words);
 });
@@ -293,10 +293,10 @@ test("reports lost blocks for a node with restored older data, then a node that 
   await health.words("NodeSynced", "NoReference");
   node.state.height = 50;
   await health.words("HeightAdvancing", "WentBackwards");
-  const { answers } = health.current();
+  const { answers: responses } = health.current();
   await readUntil(
     () => health.current().answers,
-    (now) => now > answers + 40,
+    (now) => now > responses + 40,
   );
   expect(health.board.get("HeightAdvancing")?.reason).toBe("WentBackwards");
 });
@@ -316,13 +316,13 @@ test("reports a height that lags the references, ignoring a wrong one", async ()
 
 test("reports a WebSocket that freezes or mixes up responses while HTTP responds", async () => {
   await using node = await serve(respondToRpc({ ...good, eth_blockNumber: rising }));
-  let answer: string | undefined = '{"jsonrpc":"2.0","id":1,"result":"0x1"}';
+  let response: string | undefined = '{"jsonrpc":"2.0","id":1,"result":"0x1"}';
   let rejection: string | undefined;
   node.server.on("upgrade", (request, socket, head) => {
     if (rejection !== undefined) return void socket.end(rejection);
     node.sockets.handleUpgrade(request, socket, head, (client) => {
       client.on("message", () => {
-        if (answer !== undefined) client.send(answer);
+        if (response !== undefined) client.send(response);
       });
     });
   });
@@ -332,13 +332,13 @@ test("reports a WebSocket that freezes or mixes up responses while HTTP responds
     GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET_INTERVAL_MS: "20",
   });
   await health.words("WebSocketResponding", "Responding");
-  answer = undefined;
+  response = undefined;
   const advice = "subscribers are not served. Enable the node's WebSocket, or correct node.webSocketUrl.";
   expect(await health.words("WebSocketResponding", "TimedOut")).toBe(
     `ws://node did not respond to eth_blockNumber within 300 ms; ${advice}`,
   );
   expect(health.board.get("RpcResponding")?.status).toBe("True");
-  answer = mixedUp;
+  response = mixedUp;
   expect(await health.words("WebSocketResponding", "NotJsonRpc")).toBe(
     `ws://node answered eth_blockNumber with the response to another request (expected the id 1, found 2); ${advice}`,
   );

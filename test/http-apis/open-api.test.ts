@@ -49,8 +49,8 @@ describe("openApiDocument", () => {
   it("is served unchanged", async () => {
     const routed = app();
     addOpenApiRoute(routed, () => facilitatorApi);
-    const answer = await routed.request("/openapi.json");
-    expect([answer.status, await answer.json()]).toEqual([200, buildOpenApiDocument(facilitatorApi)]);
+    const response = await routed.request("/openapi.json");
+    expect([response.status, await response.json()]).toEqual([200, buildOpenApiDocument(facilitatorApi)]);
   });
 });
 

@@ -106,10 +106,10 @@ export async function deployChainStack(
     readRecord: readOwnRecord,
     runPulumi,
     killUpdate: async (running) => {
-      const before = await readNodeId();
+      const nodeIdBefore = await readNodeId();
       const became = await until("pulumi up has made another container", 300_000, async () => {
         const id = await readNodeId();
-        return (id !== "" && id !== before && "made") || (running.hasEnded() && "ended");
+        return (id !== "" && id !== nodeIdBefore && "made") || (running.hasEnded() && "ended");
       });
       if (became === "ended") throw new Error(`it exited before pulumi up: ${running.printed()}`);
       const pulumi = createPulumiCli({ stack: name, configFile: stack.configFile }, { run: async () => "" });

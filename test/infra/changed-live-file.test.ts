@@ -78,14 +78,14 @@ describe.each(Object.entries(targets))("a changed file on %s", (target, place) =
 
 describe("an operator's own policy file", () => {
   it("replaces the delivered policy, and moves its settings to the settings file", async () => {
-    const recorded = await recordStack(
+    const recordedStack = await recordStack(
       { ...devnet, ...targets.docker, ...gateway({ policyPath: "/data/policy.json5", ranges: { logsBlocks: 50 } }) },
       { preview: false },
     );
-    expect(readHandedSettings(recorded)).toMatchObject({
+    expect(readHandedSettings(recordedStack)).toMatchObject({
       gateway: { policyPath: "/data/policy.json5", ranges: { logsBlocks: 50 } },
     });
-    const delivery = recorded.find(({ type, name }) => type.endsWith(":Container") && name === "gh-sidecar-live");
+    const delivery = recordedStack.find(({ type, name }) => type.endsWith(":Container") && name === "gh-sidecar-live");
     const uploads = delivery?.inputs["uploads"] as readonly { file: string; content: string }[] | undefined;
     expect(uploads?.map(({ file, content }) => [file, Object.keys(JSON.parse(content) as object)])).toEqual([
       ["/run/gatehouse/incoming/files.json", ["api-keys.json5", "settings.json5"]],

@@ -65,9 +65,9 @@ const placeOf = (text: string) => text.replaceAll("/run/gatehouse", folder);
 async function deliver(files: ServiceSpec["files"], directory: string): Promise<void> {
   await mkdir(placeOf(directory), { recursive: true });
   for (const { name, content } of files) {
-    const staged = join(placeOf(directory), `.${name}.staged`);
-    await writeFile(staged, placeOf(String(content)), { mode: 0o400 });
-    await rename(staged, join(placeOf(directory), name));
+    const stagedPath = join(placeOf(directory), `.${name}.staged`);
+    await writeFile(stagedPath, placeOf(String(content)), { mode: 0o400 });
+    await rename(stagedPath, join(placeOf(directory), name));
   }
 }
 

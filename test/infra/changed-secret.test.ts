@@ -105,7 +105,7 @@ describe("a changed signer key on Kubernetes", () => {
       "node",
     ]);
     // The resource server signs the tokens that it sells with its own key, which is derived from the signer's.
-    const rolled = rotated.filter(([name, template]) => template !== templates.get(name)).map(([name]) => name);
-    expect(rolled).toEqual(["facilitator", "resource-server"]);
+    const rolledNames = rotated.filter(([name, template]) => template !== templates.get(name)).map(([name]) => name);
+    expect(rolledNames).toEqual(["facilitator", "resource-server"]);
   });
 });

@@ -7,9 +7,9 @@ export async function listDeployedResources(
   config: Readonly<Record<string, string>>,
   prefix = "gh",
 ): Promise<readonly PolicyResource[]> {
-  const recorded = await recordStack(config, { preview: false, prefix });
+  const recordedStack = await recordStack(config, { preview: false, prefix });
   // Mocks don't receive resource options, but the program protects exactly the resources that it retains.
-  return recorded.map(({ type, name, inputs }) => ({ type, name, props: asPlainProps(inputs), protect: true }));
+  return recordedStack.map(({ type, name, inputs }) => ({ type, name, props: asPlainProps(inputs), protect: true }));
 }
 
 function asPlainProps(value: unknown): Readonly<Record<string, unknown>> {

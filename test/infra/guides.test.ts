@@ -32,8 +32,12 @@ test("the minimum configuration of docs/guides/docker.md deploys a stack", async
   const given = Object.entries(example).filter(([key]) => needed.has(key));
   expect(page).toContain("cp infra/examples/Pulumi.docker-node.yaml Pulumi.production.yaml");
   expect(given.length).toBeGreaterThan(6);
-  const deployed = await listDeployedResources({ ...Object.fromEntries(given), ...secretsOf(page), ...onDocker });
-  expect(deployed.map(({ name }) => name)).toEqual(expect.arrayContaining(["gh-node", "gh-facilitator"]));
+  const deployedResources = await listDeployedResources({
+    ...Object.fromEntries(given),
+    ...secretsOf(page),
+    ...onDocker,
+  });
+  expect(deployedResources.map(({ name }) => name)).toEqual(expect.arrayContaining(["gh-node", "gh-facilitator"]));
 });
 
 test("the commands of docs/guides/docker.md configure an image that copies its binaries", async () => {
@@ -54,9 +58,9 @@ test("the commands of docs/guides/docker.md configure an image that copies its b
   // A stack with such an image needs nothing besides what the section describes.
   const { nodeVersion: _, nodeUser: __, nodeHealthCommand: ___, ...example } = exampleConfig("Pulumi.docker-node.yaml");
   const given = { ...example, ...Object.fromEntries(typed), ...secretsOf(page), ...onDocker };
-  const deployed = await listDeployedResources(given);
+  const deployedResources = await listDeployedResources(given);
   const container = (wanted: string) =>
-    deployed.find(({ type, name }) => type === "docker:index/container:Container" && name === wanted)?.props;
+    deployedResources.find(({ type, name }) => type === "docker:index/container:Container" && name === wanted)?.props;
   expect(container("gh-node")).toMatchObject({
     user: expect.stringMatching(/^1000\b/) as unknown,
     image: expect.anything() as unknown,
@@ -67,6 +71,9 @@ test("the commands of docs/guides/docker.md configure an image that copies its b
 test("the example file of docs/guides/kubernetes.md deploys a node once its secrets are set", async () => {
   const page = guide("kubernetes.md");
   expect(page).toContain("cp infra/examples/Pulumi.kubernetes.yaml Pulumi.production.yaml");
-  const deployed = await listDeployedResources({ ...exampleConfig("Pulumi.kubernetes.yaml"), ...secretsOf(page) });
-  expect(deployed.filter(({ type }) => type.endsWith("StatefulSet"))).not.toEqual([]);
+  const deployedResources = await listDeployedResources({
+    ...exampleConfig("Pulumi.kubernetes.yaml"),
+    ...secretsOf(page),
+  });
+  expect(deployedResources.filter(({ type }) => type.endsWith("StatefulSet"))).not.toEqual([]);
 });

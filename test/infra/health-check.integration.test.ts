@@ -40,20 +40,20 @@ async function service() {
 }
 
 it("the health check queries a starting service at once, and a healthy one after a delay", async () => {
-  await using starting = await service();
-  starting.state.status = 503;
-  expect(await starting.checkAtOnce()).toBe(1);
-  starting.state.status = 200;
-  expect(await starting.checkAtOnce()).toBe(0);
-  const { status, askedAfterMs } = await starting.checkRested();
+  await using startingService = await service();
+  startingService.state.status = 503;
+  expect(await startingService.checkAtOnce()).toBe(1);
+  startingService.state.status = 200;
+  expect(await startingService.checkAtOnce()).toBe(0);
+  const { status, askedAfterMs } = await startingService.checkRested();
   expect(status).toBe(0);
   expect(askedAfterMs).toBeGreaterThanOrEqual(1_000);
 });
 
 it("the health check detects an unhealthy service after the delay, then queries it at once", async () => {
-  await using failing = await service();
-  expect(await failing.checkAtOnce()).toBe(0);
-  failing.state.status = 503;
-  expect((await failing.checkRested()).status).toBe(1);
-  expect(await failing.checkAtOnce()).toBe(1);
+  await using failingService = await service();
+  expect(await failingService.checkAtOnce()).toBe(0);
+  failingService.state.status = 503;
+  expect((await failingService.checkRested()).status).toBe(1);
+  expect(await failingService.checkAtOnce()).toBe(1);
 });

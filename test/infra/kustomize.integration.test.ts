@@ -134,10 +134,10 @@ describe("the kustomize tree", { timeout }, () => {
     expect(needed.length).toBeGreaterThan(3);
     for (const [, path = ""] of needed) expect(readme).toContain(`\`${path}\``);
     const overlays = [...tree].filter(([path]) => /^overlays\/(?:ingress|gateway-api)\//.test(path));
-    const assumed = overlays.flatMap(([, text]) => [
+    const assumedOverlays = overlays.flatMap(([, text]) => [
       ...text.matchAll(/(?:kubernetes\.io\/metadata\.name|secretName|sectionName): (\S+)/g),
     ]);
-    const names = new Set(assumed.map(([, name = ""]) => name));
+    const names = new Set(assumedOverlays.map(([, name = ""]) => name));
     expect([...names].toSorted()).toEqual(["gateways", "https", "ingress-nginx", "public-tls"]);
     for (const name of names) expect(readme).toContain(`\`${name}\``);
   });
@@ -145,17 +145,17 @@ describe("the kustomize tree", { timeout }, () => {
 
 describe.skipIf(!hasKubectl)(`kustomize over the tree${skipped}`, { timeout }, () => {
   it("fails on a missing secret, and names it", async () => {
-    const untouched = join(directory, "untouched");
-    await cp(join(root, "infra/kustomize"), untouched, { recursive: true });
-    expect(() => kustomize(join(untouched, "base"))).toThrow("secrets/facilitator-files/signer-privatekey");
+    const untouchedPath = join(directory, "untouched");
+    await cp(join(root, "infra/kustomize"), untouchedPath, { recursive: true });
+    expect(() => kustomize(join(untouchedPath, "base"))).toThrow("secrets/facilitator-files/signer-privatekey");
   });
 
   it.each(Object.keys(kustomizedStacks))(
     "%s matches Kubernetes' schemas and the objects of `renderTo`",
     async (folder) => {
-      const rendered = await renderObjects(kustomizedStacks[folder] ?? {});
+      const renderedObjects = await renderObjects(kustomizedStacks[folder] ?? {});
       if (folder !== "devnet") {
-        for (const filled of new Set(["base", folder])) await fillIn(join(directory, filled), rendered);
+        for (const filled of new Set(["base", folder])) await fillIn(join(directory, filled), renderedObjects);
       }
       const objects = objectsOf(kustomize(join(directory, folder)));
       expect(objects.length).toBeGreaterThan(25);
@@ -168,7 +168,7 @@ describe.skipIf(!hasKubectl)(`kustomize over the tree${skipped}`, { timeout }, (
           [],
         ]);
       }
-      expect(byName(objects)).toEqual(byName(rendered));
+      expect(byName(objects)).toEqual(byName(renderedObjects));
     },
   );
 

@@ -24,8 +24,8 @@ const buy = async (header: string) => {
 };
 
 async function signPayment(): Promise<string> {
-  const unpaid = await fetch(`${stack.urls.resourceServer}/data`, { signal: AbortSignal.timeout(30_000) });
-  const { accepts } = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "");
+  const unpaidResponse = await fetch(`${stack.urls.resourceServer}/data`, { signal: AbortSignal.timeout(30_000) });
+  const { accepts } = decodePaymentRequiredHeader(unpaidResponse.headers.get("PAYMENT-REQUIRED") ?? "");
   return signPaymentHeader(accepts[0] as PaymentRequirements);
 }
 
@@ -58,9 +58,9 @@ describe.skipIf(!found.ok)(`a stack's own PostgreSQL server on a real engine${sk
   afterAll(() => stack?.[Symbol.asyncDispose]());
 
   test("stores both ledgers of a payment, without ledger volumes", async () => {
-    const before = await income();
+    const incomeBefore = await income();
     const sold = await buy(await signPayment());
-    expect([sold.status, (await income()) - before]).toEqual([200, price]);
+    expect([sold.status, (await income()) - incomeBefore]).toEqual([200, price]);
     const rows = await rowsByTable();
     expect(Object.values(rows).filter((count) => count > 0).length).toBeGreaterThanOrEqual(2);
     const volumes = await runDocker("volume", "ls", "--quiet", "--filter", `label=io.gatehouse.stack=${stack.prefix}`);
@@ -70,7 +70,7 @@ describe.skipIf(!found.ok)(`a stack's own PostgreSQL server on a real engine${sk
 
   test("keeps a payment across a restart of server and services, and replays its response uncharged", async () => {
     const header = await signPayment();
-    const before = await income();
+    const incomeBefore = await income();
     expect((await buy(header)).status).toBe(200);
     const rows = await rowsByTable();
     for (const name of [resourceServer, facilitator, postgres]) await runDocker("stop", name);
@@ -81,9 +81,9 @@ describe.skipIf(!found.ok)(`a stack's own PostgreSQL server on a real engine${sk
       await healthy(name);
     }
     expect(await rowsByTable()).toEqual(rows);
-    const replayed = await buy(header);
-    expect(replayed.status, "the same response, uncharged").toBe(200);
-    expect((await income()) - before).toBe(price);
+    const replayedPurchase = await buy(header);
+    expect(replayedPurchase.status, "the same response, uncharged").toBe(200);
+    expect((await income()) - incomeBefore).toBe(price);
     expect((await buy(await signPayment())).status).toBe(200);
   });
 

@@ -21,8 +21,10 @@ test.each(globSync("examples/compose/*/compose.yaml", { cwd: root }))("%s publis
   const { services } = parse(readFileSync(join(root, file), "utf8")) as {
     services: Record<string, { ports?: string[] }>;
   };
-  const published = Object.values(services).flatMap(({ ports = [] }) => ports.map((port) => port.split(":").at(-1)));
+  const publishedPorts = Object.values(services).flatMap(({ ports = [] }) =>
+    ports.map((port) => port.split(":").at(-1)),
+  );
   const known = Object.values(defaultPorts).flatMap((ports) => Object.values(ports).map(String));
-  expect(published.length).toBeGreaterThan(0);
-  expect(known).toEqual(expect.arrayContaining(published));
+  expect(publishedPorts.length).toBeGreaterThan(0);
+  expect(known).toEqual(expect.arrayContaining(publishedPorts));
 });

@@ -51,9 +51,9 @@ const up = (what: string, ...options: readonly string[]) =>
 
 /** Pays for a request, and returns the settlement's transaction. */
 async function pay(): Promise<string> {
-  const answer = await createClientFetch()(`${urls.resourceServer}/data`);
-  expect(answer.status).toBe(200);
-  return decodePaymentResponseHeader(answer.headers.get("payment-response") ?? "").transaction;
+  const response = await createClientFetch()(`${urls.resourceServer}/data`);
+  expect(response.status).toBe(200);
+  return decodePaymentResponseHeader(response.headers.get("payment-response") ?? "").transaction;
 }
 
 /** Ids of the stack's containers by name. */
@@ -69,8 +69,8 @@ async function senderOf(transaction: string): Promise<string | undefined> {
 
 /** Time at which the node's metrics last reached the Pushgateway, in seconds since 1970. */
 async function lastPush(): Promise<number> {
-  const scraped = await fetch(`${urls.pushgateway}/metrics`, { signal: AbortSignal.timeout(10_000) });
-  const found = /^push_time_seconds\{[^}]*\} (\S+)$/m.exec(await scraped.text());
+  const scrapedResponse = await fetch(`${urls.pushgateway}/metrics`, { signal: AbortSignal.timeout(10_000) });
+  const found = /^push_time_seconds\{[^}]*\} (\S+)$/m.exec(await scrapedResponse.text());
   return Number(found?.[1] ?? 0);
 }
 
@@ -121,11 +121,11 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
   });
 
   test("corrects a broken node.conf in the volume without restarting the node", async () => {
-    const before = await readConf();
+    const confBefore = await readConf();
     const since = await startedAt("node");
     await evaluate("node", `require("fs").writeFileSync("${nodeConf}", "{")`);
     const brokenAt = performance.now();
-    await until("node.conf is repaired", 120_000, async () => (await readConf()) === before);
+    await until("node.conf is repaired", 120_000, async () => (await readConf()) === confBefore);
     expect(await startedAt("node")).toBe(since);
     times.push(`  node.conf broken and repaired: ${Math.round(performance.now() - brokenAt) / 1_000} s`);
   });
@@ -156,7 +156,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
   });
 
   test("hot-restarts the sidecar for changed settings without a failed call", async () => {
-    const before = await containerIds();
+    const containerIdsBefore = await containerIds();
     const settings = { sidecar: { gateway: { ranges: { logsBlocks: 50 }, listener: { connections: 900 } } } };
     config = { ...config, settings };
     await stack.configure(config);
@@ -166,7 +166,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     await callers.end();
     expect(callers.failures).toEqual([]);
     const after = await containerIds();
-    const changed = Object.keys(after).filter((name) => after[name] !== before[name]);
+    const changed = Object.keys(after).filter((name) => after[name] !== containerIdsBefore[name]);
     expect(changed).toEqual([container("sidecar-live")]);
   });
 
@@ -185,7 +185,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
       );
     };
     await update("higher limits for the callers", {});
-    const before = await containerIds();
+    const containerIdsBefore = await containerIds();
     const callers = await startCallers(urls.gateway, { requestsPerSecond: 200, webSockets: 50 });
     await update("another range", { gateway: { ...gateway, ranges: { logsBlocks: 60 } } });
     await update("another cache", { gateway: { ...gateway, cache: { totalBytes: 1_048_576 } } });
@@ -202,27 +202,28 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     expect(callers.failures).toEqual([]);
     expect(callers.answered()).toBeGreaterThan(10_000);
     const after = await containerIds();
-    for (const service of ["node", "sidecar"]) expect(after[container(service)]).toBe(before[container(service)]);
+    for (const service of ["node", "sidecar"])
+      expect(after[container(service)]).toBe(containerIdsBefore[container(service)]);
     times.push(`  responses meanwhile: ${callers.answered()}, WebSockets reopened: ${callers.reopened()}`);
     await stack.configure(config);
     await up("everything as before the load");
   });
 
   test("delivers a changed secret only to the service that uses it", async () => {
-    const before = await containerIds();
+    const containerIdsBefore = await containerIds();
     const signer = testAccount(3);
     const settings = { facilitator: { signer: { privateKey: signer.privateKey } } };
     config = { ...config, settings: { ...(config["settings"] as object), ...settings } };
     await stack.configure(config);
     await up("another key of the facilitator's signer");
     const after = await containerIds();
-    const changed = Object.keys(after).filter((name) => after[name] !== before[name]);
+    const changed = Object.keys(after).filter((name) => after[name] !== containerIdsBefore[name]);
     expect(changed.toSorted()).toEqual([container("facilitator"), container("facilitator-files")]);
     expect(await senderOf(await pay())).toBe(signer.account.address.toLowerCase());
   });
 
   test("hot-restarts facilitator and resource server for changed settings without a failed purchase", async () => {
-    const before = await containerIds();
+    const containerIdsBefore = await containerIds();
     const others = config["settings"] as Readonly<{ facilitator: object }>;
     const settings = {
       ...others,
@@ -245,7 +246,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     expect(new Set(buyers.bought).size).toBe(buyers.bought.length);
     expect(buyers.bought.length).toBeGreaterThan(10);
     const after = await containerIds();
-    const changed = Object.keys(after).filter((name) => after[name] !== before[name]);
+    const changed = Object.keys(after).filter((name) => after[name] !== containerIdsBefore[name]);
     expect(changed.toSorted()).toEqual([container("facilitator-live"), container("resource-server-live")]);
   });
 
@@ -278,8 +279,8 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
   test("recovers from kill -9 during an update", async () => {
     // A change to the sidecar's environment that doesn't affect the node, so that the node is not restarted during the payment.
     const { sidecar } = config["settings"] as { sidecar: object };
-    const changed = { ...sidecar, docker: { stopTimeoutSeconds: 299 } };
-    await stack.configure({ ...config, settings: { ...(config["settings"] as object), sidecar: changed } });
+    const changedSidecar = { ...sidecar, docker: { stopTimeoutSeconds: 299 } };
+    await stack.configure({ ...config, settings: { ...(config["settings"] as object), sidecar: changedSidecar } });
     const since = await runDocker("inspect", "--format", "{{.Id}}", container("sidecar"));
     const child = stack.start("up", "--yes", "--skip-preview");
     await until("the sidecar is recreated", 120_000, async () => {

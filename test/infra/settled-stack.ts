@@ -11,8 +11,8 @@ const wanted = ["RpcResponding", "ConfigReconciled", "NoRestartPending", "Versio
 /** Waits until the sidecar at a host port reports that its node is ready for an upgrade. */
 export async function waitUntilStackSettles(statusPort: string | number): Promise<void> {
   await until("the stack is ready", 120_000, async () => {
-    const answer = await fetch(`http://127.0.0.1:${statusPort}/status`, { signal: AbortSignal.timeout(10_000) });
-    const { node, conditions } = statusShape.parse(await answer.json());
+    const response = await fetch(`http://127.0.0.1:${statusPort}/status`, { signal: AbortSignal.timeout(10_000) });
+    const { node, conditions } = statusShape.parse(await response.json());
     return node.answers && wanted.every((type) => conditions.find((each) => each.type === type)?.status === "True");
   });
 }

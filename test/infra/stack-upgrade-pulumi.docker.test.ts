@@ -16,13 +16,13 @@ const skipped = lacking.length === 0 ? "" : ` (skipped: ${lacking.join("; ")})`;
 const root = join(import.meta.dirname, "../..");
 const name = createUniqueName("up").replace("gatehouse-test-", "");
 
-let deployed: ChainStack;
+let deployedChainStack: ChainStack;
 let state: string;
 
 /** Runs the command like an operator. */
 const type = (...options: readonly string[]) =>
-  startUpgrade(["--stack", name, "--config-file", deployed.stack.configFile, ...options], {
-    env: deployed.stack.env,
+  startUpgrade(["--stack", name, "--config-file", deployedChainStack.stack.configFile, ...options], {
+    env: deployedChainStack.stack.env,
     state,
   });
 
@@ -32,47 +32,49 @@ const upgrade = (...options: readonly string[]) => type(...options).end();
 describe.skipIf(lacking.length > 0)(`a stack upgrade by Pulumi${skipped}`, { timeout: 900_000 }, () => {
   beforeAll(async () => {
     state = await mkdtemp(join(tmpdir(), "gatehouse-state-"));
-    deployed = await deployChainStack(name, { engine });
+    deployedChainStack = await deployChainStack(name, { engine });
   }, 1_200_000);
 
   afterAll(async () => {
-    await deployed?.[Symbol.asyncDispose]();
+    await deployedChainStack?.[Symbol.asyncDispose]();
     await rm(state, { recursive: true, force: true });
   });
 
-  beforeEach(() => waitUntilStackSettles(deployed.statusPort), 150_000);
+  beforeEach(() => waitUntilStackSettles(deployedChainStack.statusPort), 150_000);
 
   test("upgrades to a good version, verifies it, and leaves Pulumi nothing to do", async () => {
-    const before = await deployed.readData("chain");
+    const dataBefore = await deployedChainStack.readData("chain");
     const image = await chainImage(engine, "0.17.0");
     const done = await upgrade("--node-image", image, "--node-version", "0.17.0", "--yes");
     expect(done.printed).toContain(`Verified: ${name} runs 0.17.0`);
     expect(done.status).toBe(0);
-    expect((await deployed.readData("chain")).slice(0, before.length)).toEqual(before);
-    expect(await deployed.readData("starts")).toEqual(["0.16.2", "0.17.0"]);
-    expect(await deployed.readConfig()).toMatchObject({
+    expect((await deployedChainStack.readData("chain")).slice(0, dataBefore.length)).toEqual(dataBefore);
+    expect(await deployedChainStack.readData("starts")).toEqual(["0.16.2", "0.17.0"]);
+    expect(await deployedChainStack.readConfig()).toMatchObject({
       "gatehouse:nodeImage": image,
       "gatehouse:nodeVersion": "0.17.0",
     });
     expect((await readdir(root)).filter((file) => file === `.gatehouse-upgrade.${name}.json`)).toEqual([]);
-    await deployed.runPulumi("up", "--yes", "--skip-preview", "--expect-no-changes");
+    await deployedChainStack.runPulumi("up", "--yes", "--skip-preview", "--expect-no-changes");
   });
 
   test("rolls back after its pulumi up was killed, once an operator removes the lock", async () => {
-    const before = await deployed.readData("chain");
+    const dataBefore = await deployedChainStack.readData("chain");
     const image = await chainImage(engine, "0.17.3");
     const running = type("--node-image", image, "--node-version", "0.17.3", "--yes");
-    await deployed.killUpdate(running);
+    await deployedChainStack.killUpdate(running);
     await until("it waits for the lock", 300_000, async () =>
       running.printed().includes("Another update of the stack"),
     );
-    await deployed.runPulumi("cancel", "--yes");
+    await deployedChainStack.runPulumi("cancel", "--yes");
     const done = await running.end();
     expect(done.printed).toMatch(/pulumi up --yes ended with SIGKILL/);
     expect(done.printed).toContain(`Rolled back: ${name} runs 0.17.0`);
     expect(done.status).toBe(1);
-    expect((await deployed.readData("chain")).slice(0, before.length)).toEqual(before);
-    expect(await deployed.readConfig()).toMatchObject({ "gatehouse:nodeImage": await chainImage(engine, "0.17.0") });
-    await deployed.runPulumi("up", "--yes", "--skip-preview", "--expect-no-changes");
+    expect((await deployedChainStack.readData("chain")).slice(0, dataBefore.length)).toEqual(dataBefore);
+    expect(await deployedChainStack.readConfig()).toMatchObject({
+      "gatehouse:nodeImage": await chainImage(engine, "0.17.0"),
+    });
+    await deployedChainStack.runPulumi("up", "--yes", "--skip-preview", "--expect-no-changes");
   });
 });

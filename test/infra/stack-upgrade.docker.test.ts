@@ -42,7 +42,7 @@ type Typed = Readonly<{ killAtLine?: string; name?: string; in?: string }>;
 
 /** Runs the command with a fake Pulumi on the PATH. */
 async function upgrade(newImage: string, { killAtLine, name = stack, in: programDirectory = directory }: Typed = {}) {
-  const unready = await image("0.17.2", "silent");
+  const unreadyImage = await image("0.17.2", "silent");
   const path = [join(directory, "bin"), process.env["PATH"]].join(delimiter);
   const child = spawn(
     process.execPath,
@@ -54,7 +54,7 @@ async function upgrade(newImage: string, { killAtLine, name = stack, in: program
       newImage.split("chain-")[1] ?? "",
     ],
     {
-      env: { ...process.env, PATH: path, GATEHOUSE_TEST_UNREADY_IMAGE: unready },
+      env: { ...process.env, PATH: path, GATEHOUSE_TEST_UNREADY_IMAGE: unreadyImage },
       stdio: ["ignore", "pipe", "pipe"],
     },
   );
@@ -129,11 +129,11 @@ describe.skipIf(!found.ok)(`a stack upgrade on a real engine${skipReason(found)}
   beforeEach(waitUntilSettled, 150_000);
 
   test("upgrades to a good version, verifies it, and removes the copy", async () => {
-    const before = await chain();
+    const chainBefore = await chain();
     const done = await upgrade(await image("0.17.0"));
     expect(done.printed).toContain(`Verified: ${stack} runs 0.17.0`);
     expect(done.status).toBe(0);
-    expect((await chain()).slice(0, before.length)).toEqual(before);
+    expect((await chain()).slice(0, chainBefore.length)).toEqual(chainBefore);
     expect(await starts()).toEqual(["0.16.2", "0.17.0"]);
     expect(await readConfig()).toMatchObject({ nodeImage: await image("0.17.0"), nodeVersion: "0.17.0" });
     expect((await readdir(directory)).filter((name) => name.startsWith(".gatehouse-upgrade"))).toEqual([]);
@@ -141,7 +141,7 @@ describe.skipIf(!found.ok)(`a stack upgrade on a real engine${skipReason(found)}
   });
 
   test("resumes after kill -9 during copy, update and rollback, and rolls back a version that overwrites the data", async () => {
-    const before = await chain();
+    const chainBefore = await chain();
     const bad = await image("0.17.4", "corrupts");
     for (const line of ["Now copying", "Now running pulumi up", "Now restoring the old data"]) {
       expect((await upgrade(bad, { killAtLine: line })).signal).toBe("SIGKILL");
@@ -154,7 +154,7 @@ describe.skipIf(!found.ok)(`a stack upgrade on a real engine${skipReason(found)}
     const done = await upgrade("", { name: `organization/gatehouse/${stack}` });
     expect(done.printed).toContain(`Rolled back: ${stack} runs 0.17.0`);
     expect(done.status).toBe(1);
-    expect((await chain()).slice(0, before.length)).toEqual(before);
+    expect((await chain()).slice(0, chainBefore.length)).toEqual(chainBefore);
     expect(await starts()).not.toContain("0.17.4");
     const discard = /docker ((?:--host \S+ )?run --rm .* discard \S+ \S+)/.exec(done.printed)?.[1] ?? "";
     await runDocker(...discard.split(" "));

@@ -75,20 +75,20 @@ describe.skipIf(!found.ok)(`the deployed stack on a real engine${skipReason(foun
   });
 
   test("sells a request through the resource server and the facilitator", async () => {
-    const before = await readBalance(urls.gateway, payee.address);
-    const answer = await createClientFetch()(`${urls.resourceServer}/data`);
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get("payment-response")).toBeTruthy();
-    expect((await readBalance(urls.gateway, payee.address)) - before).toBe(10_000n);
+    const balanceBefore = await readBalance(urls.gateway, payee.address);
+    const response = await createClientFetch()(`${urls.resourceServer}/data`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get("payment-response")).toBeTruthy();
+    expect((await readBalance(urls.gateway, payee.address)) - balanceBefore).toBe(10_000n);
   });
 
   test("keeps pushed metrics across a Pushgateway restart and exposes them on loopback", async () => {
     const gateway = `${prefix}-pushgateway`;
-    const pushed = await fetch(`${urls.pushgateway}/metrics/job/real-node`, {
+    const pushedResponse = await fetch(`${urls.pushgateway}/metrics/job/real-node`, {
       method: "PUT",
       body: "chain_height 42\n",
     });
-    expect(pushed.status).toBe(200);
+    expect(pushedResponse.status).toBe(200);
     const scrape = async () => (await fetch(`${urls.pushgateway}/metrics`)).text();
     const sample = 'chain_height{instance="",job="real-node"} 42';
     expect(await scrape()).toContain(sample);
@@ -113,7 +113,7 @@ describe.skipIf(!found.ok)(`the deployed stack on a real engine${skipReason(foun
   });
 
   test("corrects a broken node.conf in the volume, and restarts the node through the engine proxy", async () => {
-    const before = await readConf();
+    const confBefore = await readConf();
     const startedAt = (await stack.inspect(node)).State.StartedAt;
     const broken = `const { readFileSync, writeFileSync } = require("fs");
       const conf = JSON.parse(readFileSync("${nodeConf}", "utf8"));
@@ -129,8 +129,8 @@ describe.skipIf(!found.ok)(`the deployed stack on a real engine${skipReason(foun
       return state.Running && state.StartedAt !== startedAt && state.Health?.Status === "healthy";
     });
     // The edit that only concerns the node remains, and is why the node must restart.
-    const { chain } = JSON.parse(before) as { chain: object };
-    expect(JSON.parse(await readConf())).toEqual({ ...JSON.parse(before), chain: { ...chain, edited_by: "hand" } });
+    const { chain } = JSON.parse(confBefore) as { chain: object };
+    expect(JSON.parse(await readConf())).toEqual({ ...JSON.parse(confBefore), chain: { ...chain, edited_by: "hand" } });
     await until(
       "the gateway responds",
       generousMs,

@@ -52,16 +52,16 @@ describe.skipIf(missing !== undefined)(
     it("moves an expired replica's claims to another replica", async () => {
       const url = await server.createDatabase();
       await using first = await join(url);
-      await using second = await join(url);
+      await using secondPath = await join(url);
       await first.claim(createClaim());
       // Simulates that the first replica was disconnected from the database for too long.
       await server.query(url, "UPDATE gatehouse_resource_server.claim_owner SET expires_at_ms = 0");
       const { key } = createClaim();
-      expect(await second.acquire(key)).toMatchObject({ state: "working" });
+      expect(await secondPath.acquire(key)).toMatchObject({ state: "working" });
       await expect(first.settling(key, { status: 200, headers: [], body: new Uint8Array() }, "1")).rejects.toThrow(
         "no longer belongs to this process",
       );
-      await second.release(key);
+      await secondPath.release(key);
       expect(await first.find(key)).toBeUndefined();
     });
   },

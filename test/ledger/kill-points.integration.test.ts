@@ -85,8 +85,10 @@ describe.skipIf(missing !== undefined)(
       process.kill(seller.pid, "SIGUSR2");
       // Its response comes after the signal is handled.
       await fetch(`${findUrl(seller)}/health`);
-      const bought = fetch(url, { headers: { "PAYMENT-SIGNATURE": header } }).then((response) => response.text());
-      await bought.catch(() => undefined);
+      const boughtResponse = fetch(url, { headers: { "PAYMENT-SIGNATURE": header } }).then((response) =>
+        response.text(),
+      );
+      await boughtResponse.catch(() => undefined);
       await until("it has exited itself", generousMs, async () => seller.hasEnded());
       return header;
     }
@@ -94,14 +96,14 @@ describe.skipIf(missing !== undefined)(
     test.each(takeSlice(points, 10))(
       "delivers and charges once after kill -9 $moment $what is written",
       async (point) => {
-        const before = await chain.balanceOf(payee.address);
+        const balanceBefore = await chain.balanceOf(payee.address);
         upstream.behave("data");
         const header = await buyCutOff(point);
         await using next = await startInProcess(resourceServer, env);
         const url = await whenSelling(next);
         expect(await buyUntilKnown(url, header, knownWithinMs)).toBe("bought");
         expect(await buyUntilKnown(url, header, knownWithinMs), "again").toBe("bought");
-        expect((await chain.balanceOf(payee.address)) - before).toBe(price);
+        expect((await chain.balanceOf(payee.address)) - balanceBefore).toBe(price);
         expect(upstream.hits()).toBeLessThanOrEqual(point.works);
         for (const [table, open] of [
           ["gatehouse_facilitator.settlement", "state <> 'settled'"],

@@ -47,7 +47,7 @@ describe.skipIf(missing !== undefined)(
     const inFlight = () => postgres.query(databaseUrl, "SELECT hash FROM gatehouse_facilitator.attempt");
 
     test("settles payments in flight on both networks once after kill -9 and a restart", async () => {
-      const before = await balances();
+      const balancesBefore = await balances();
       const first = await startFacilitator(place);
       expect(await settle(first, await sign())).toMatchObject([
         { body: { success: true } },
@@ -55,16 +55,16 @@ describe.skipIf(missing !== undefined)(
       ]);
       await Promise.all(chains.map(({ anvil }) => anvil.request("evm_setIntervalMining", [3_600])));
       const [cut, sentBefore] = [await sign(), (await inFlight()).length];
-      const broken = settle(first, cut).catch(() => undefined);
+      const brokenError = settle(first, cut).catch(() => undefined);
       await until("both are sent", generousMs, async () => (await inFlight()).length === sentBefore + 2);
       await first.process.end("SIGKILL");
-      await broken;
+      await brokenError;
 
       await using next = await startFacilitatorInProcess(place);
-      const settling = settle(next, cut);
+      const pendingSettlement = settle(next, cut);
       await Promise.all(chains.map(({ anvil }) => anvil.request("evm_setIntervalMining", [1])));
-      expect(await settling).toMatchObject([{ body: { success: true } }, { body: { success: true } }]);
-      expect(await balances()).toEqual(before.map((balance) => balance + 2n * amount));
+      expect(await pendingSettlement).toMatchObject([{ body: { success: true } }, { body: { success: true } }]);
+      expect(await balances()).toEqual(balancesBefore.map((balance) => balance + 2n * amount));
       expect(
         await postgres.query(
           databaseUrl,

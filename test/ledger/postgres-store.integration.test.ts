@@ -119,12 +119,12 @@ describe.skipIf(missing !== undefined)(`PostgreSQL store${missing === undefined 
 
   it("throws a StoreError while the server is down, and recovers afterwards", async () => {
     await using store = await open(await server.createDatabase());
-    const broken = store.transaction(async (connection) => {
+    const brokenTransaction = store.transaction(async (connection) => {
       await connection.change("INSERT INTO counter VALUES (1, 0)");
       await server.stop();
       await connection.change("INSERT INTO counter VALUES (2, 0)");
     });
-    await expect(broken).rejects.toBeInstanceOf(StoreError);
+    await expect(brokenTransaction).rejects.toBeInstanceOf(StoreError);
     await expect(store.rows("SELECT 1")).rejects.toBeInstanceOf(StoreError);
     await server.start();
     await until("the store works again", generousMs, async () => (await store.rows("SELECT 1 AS one")).length === 1);

@@ -87,7 +87,7 @@ describe.skipIf(missing !== undefined)(
       const strikes = isLong ? [...replicas, ...replicas] : [...oneOf(market.facilitators), ...oneOf(market.shops)];
       let isDone = false;
       // Payments continue until the last kill, so that each kill hits some at every stage.
-      const buying = Promise.all(
+      const buyingHeaders = Promise.all(
         headers.map(async (header, index) => {
           await until("its turn", 120_000, () => isDone || market.upstream.hits() >= index - 4);
           await sleep(random() * 400);
@@ -104,7 +104,7 @@ describe.skipIf(missing !== undefined)(
       await sleep(random() * (isLong ? 2_000 : 1_000));
       await market.postgres.start();
       isDone = true;
-      const ends = await buying;
+      const ends = await buyingHeaders;
       expect(Math.min(...ends), `seed ${seed}`).toBeGreaterThanOrEqual(1);
       expect(Math.max(...ends), `seed ${seed}`).toBeLessThanOrEqual(2);
       await expectChargedOnce(bought);

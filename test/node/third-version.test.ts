@@ -78,13 +78,13 @@ test.each([
   ["pamir", pamirKeys, "0.15.0"],
   ["storage", storageKeys, "0.16.2"],
 ])("renames %s keys in an upgrade and back in a rollback, with the same values", (_, keys, version) => {
-  const before = confOf(named(keys));
-  const migrated = planCorrection(before, "0.99.1");
+  const confBefore = confOf(named(keys));
+  const migrated = planCorrection(confBefore, "0.99.1");
   expect(migrated?.changes.map(({ kind }) => kind)).toEqual(["rename", "rename", "rename", "rename", "rename"]);
   expect(migrated?.changes[0]?.reason).toBe("node 0.99.1 reads the lagoon_* names (0.99.0 and later)");
   expect(monitorOf(migrated?.text ?? "")).toEqual(named(lagoonKeys));
   expect(planCorrection(migrated?.text ?? "", "0.99.1")).toBeUndefined();
-  expect(planCorrection(migrated?.text ?? "", version)?.text).toBe(before);
+  expect(planCorrection(migrated?.text ?? "", version)?.text).toBe(confBefore);
 });
 
 test("keeps the newer values and removes the older keys of two earlier namings", () => {
@@ -108,8 +108,8 @@ test("restarts a node only for changes of the keys that it reads", () => {
   const text = confOf(named(lagoonKeys), { [pamirKeys.pushPort]: 1, [storageKeys.pushPort]: 1 });
   const nodeHas = fingerprintConfig(readDocument(text));
   const version = parseNodeVersion("0.99.1");
-  const tidied = plan({ document: readDocument(text), version, nodeHas }, desired);
-  expect(tidied.actions.map(({ kind }) => kind)).toEqual(["write-config"]);
+  const tidiedPlan = plan({ document: readDocument(text), version, nodeHas }, desired);
+  expect(tidiedPlan.actions.map(({ kind }) => kind)).toEqual(["write-config"]);
   const other = readDocument(confOf({ ...named(lagoonKeys), lagoon_port: 1 }));
   expect(plan({ document: other, version, nodeHas }, desired).actions.map(({ kind }) => kind)).toEqual(["restart"]);
 });

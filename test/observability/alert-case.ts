@@ -96,17 +96,20 @@ export function buildConditionCase({
   others?: readonly InputSeries[];
 }>): AlertCase {
   const { from, end } = trouble;
-  const others = more.others ?? [];
+  const otherInputSeries = more.others ?? [];
   const short = buildWrong(type, reason, { from, to: from + Math.max(1, forMinutes - 1), end });
   return {
     alert,
     ...(severity === undefined ? {} : { severity }),
     of: reason,
-    series: [...buildWrong(type, reason), ...others],
+    series: [...buildWrong(type, reason), ...otherInputSeries],
     silentAt: [from - 1, from + forMinutes - 1],
     firesAt: from + forMinutes + 1,
     labels: { ...target, ...more.labels },
     summary,
-    nearMiss: { series: [...short, ...others], silentAt: [from + forMinutes, from + forMinutes + 1, end - 1] },
+    nearMiss: {
+      series: [...short, ...otherInputSeries],
+      silentAt: [from + forMinutes, from + forMinutes + 1, end - 1],
+    },
   };
 }

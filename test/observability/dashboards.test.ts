@@ -21,10 +21,10 @@ describe("the dashboards", () => {
 
   it("describe every panel, and filter every query by stack and node", () => {
     expect(panels.filter(({ description }) => description.length < 20).map(({ title }) => title)).toEqual([]);
-    const unselected = panels
+    const unselectedTargets = panels
       .flatMap(({ targets }) => targets)
       .filter(({ expr }) => !expr.includes('job=~"(?:$stack)(?:/[^/]+)?"'));
-    expect(unselected).toEqual([]);
+    expect(unselectedTargets).toEqual([]);
     expect(new Set(panels.map(({ dashboard, title }) => `${dashboard}: ${title}`)).size).toBe(panels.length);
   });
 

@@ -82,9 +82,9 @@ describe.skipIf(!hasPrometheus)(`a live Prometheus${withoutPrometheus}`, () => {
     async ({ what, alert, besides, strike, repair }) => {
       const seen = new Set<string>();
       const isFiring = async () => {
-        const firing = await listFiringAlerts(prometheus);
-        for (const name of firing) seen.add(name);
-        return firing.includes(alert);
+        const firingAlerts = await listFiringAlerts(prometheus);
+        for (const name of firingAlerts) seen.add(name);
+        return firingAlerts.includes(alert);
       };
       // A pending alert of the previous fault would fire during this one.
       await until(`no alert is pending before: ${what}`, quietWithinMs, async () => {

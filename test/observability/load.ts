@@ -9,7 +9,7 @@ const underWayMax = 500;
 
 /** Calls a gateway at a steady rate until it is disposed of; each read is different, so that the cache serves none. */
 export function startLoad({ url, callsPerSecond, method = "eth_getBalance" }: Load): AsyncDisposable {
-  const stopping = new AbortController();
+  const stopController = new AbortController();
   const agent = new Agent({ connections: underWayMax });
   const underWay = new Set<Promise<unknown>>();
   let count = 0;
@@ -19,12 +19,12 @@ export function startLoad({ url, callsPerSecond, method = "eth_getBalance" }: Lo
     const body = JSON.stringify({ jsonrpc: "2.0", id: count, method, params });
     const headers = { "content-type": "application/json" };
     const signal = AbortSignal.timeout(callDeadlineMs);
-    const answer = await request(url, { method: "POST", headers, body, dispatcher: agent, signal });
-    await answer.body.dump();
+    const response = await request(url, { method: "POST", headers, body, dispatcher: agent, signal });
+    await response.body.dump();
   };
   const run = async () => {
     const startedAt = performance.now();
-    while (!stopping.signal.aborted) {
+    while (!stopController.signal.aborted) {
       const due = Math.floor(((performance.now() - startedAt) / 1_000) * callsPerSecond) - count;
       const now = Math.min(due, underWayMax - underWay.size);
       for (let started = 0; started < now; started += 1) {
@@ -41,7 +41,7 @@ export function startLoad({ url, callsPerSecond, method = "eth_getBalance" }: Lo
   const running = run();
   return {
     [Symbol.asyncDispose]: async () => {
-      stopping.abort();
+      stopController.abort();
       await running;
     },
   };

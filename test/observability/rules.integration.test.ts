@@ -46,8 +46,8 @@ function rulesOf(one: AlertCase): string {
   const own = groups
     .filter(({ rules }) => rules.includes(definition))
     .map(({ name, rules }) => {
-      const needed = rules.filter((rule) => "record" in rule && definition.expr.includes(rule.record));
-      return { name, rules: [...needed, definition] };
+      const neededRules = rules.filter((rule) => "record" in rule && definition.expr.includes(rule.record));
+      return { name, rules: [...neededRules, definition] };
     });
   return renderRuleFile(own);
 }

@@ -28,8 +28,8 @@ function specsOf(more: Readonly<Record<string, string>> = {}, replicas = 1) {
     observability: JSON.stringify({ prometheus: {}, alertmanager: {}, grafana: {} }),
     ...more,
   });
-  const replicated = { ...config, facilitatorReplicas: { min: replicas, max: replicas } };
-  const built = buildServices(replicated, { prefix: "gh", ...describeTarget(config, "gh"), secret });
+  const replicatedConfig = { ...config, facilitatorReplicas: { min: replicas, max: replicas } };
+  const built = buildServices(replicatedConfig, { prefix: "gh", ...describeTarget(config, "gh"), secret });
   return (name: WatcherName) => built[name]?.spec;
 }
 
@@ -156,11 +156,11 @@ describe.skipIf(!hasPromtool || !hasAmtool)("the installed monitoring binaries",
     onTestFinished(() => void child.kill("SIGKILL"));
     let printed = "";
     child.stderr.on("data", (chunk: Buffer) => (printed += String(chunk)));
-    const answer = await until(`${name} is ready`, generousMs, async () => {
+    const response = await until(`${name} is ready`, generousMs, async () => {
       if (child.exitCode !== null) throw new Error(`${name} ended: ${printed}`);
       const asked = await fetch(`http://127.0.0.1:${port}/-/ready`).catch(() => undefined);
       return asked?.ok === true && asked;
     });
-    expect(answer.status).toBe(200);
+    expect(response.status).toBe(200);
   });
 });

@@ -53,8 +53,8 @@ function lockedPath(name: string, from: string): string {
 }
 
 const page = readFileSync(join(root, "docs/dependencies.md"), "utf8");
-const requested = page.slice(page.indexOf("## Requested"));
-const explained: readonly Explained[] = [...requested.matchAll(/^- `([^`]+)` \(([^,]+), [^)]+\): (.+)$/gm)].map(
+const requestedPage = page.slice(page.indexOf("## Requested"));
+const explained: readonly Explained[] = [...requestedPage.matchAll(/^- `([^`]+)` \(([^,]+), [^)]+\): (.+)$/gm)].map(
   ([, name = "", licence = "", why = ""]) => ({ name, why, licence }),
 );
 
@@ -78,9 +78,9 @@ describe("docs/dependencies.md", () => {
   it("lists every licence, and the packages with install scripts", () => {
     const [, licences = ""] = /^- \*\*Licences\*\*: (.*?)\. /m.exec(page) ?? [];
     expect([...new Set(installed.map(({ licence }) => licence))].toSorted()).toEqual(licences.split(", "));
-    const scripted = installed.filter(({ script }) => script === "yes").map(({ name }) => name);
+    const scriptedNames = installed.filter(({ script }) => script === "yes").map(({ name }) => name);
     const [, statedScripts = ""] = /^- \*\*One install script\*\*: (.*?) builds/m.exec(page) ?? [];
-    expect(scripted.map((name) => `\`${name}\``).join(", ")).toBe(statedScripts);
+    expect(scriptedNames.map((name) => `\`${name}\``).join(", ")).toBe(statedScripts);
     const stated = new Map(explained.map(({ name, licence }) => [name, licence]));
     expect(installed.filter(({ name, licence }) => (stated.get(name) ?? licence) !== licence)).toEqual([]);
   });

@@ -119,7 +119,7 @@ it("the executable serves the RPC of any node", async () => {
   const ports = { GATEHOUSE_GATEWAY_LISTEN_PORT: "0", GATEHOUSE_GATEWAY_PUBLIC_PORT: "0" };
   await using gateway = await startService("gateway", { ...alone, ...settings, ...ports }, { program, cwd: empty });
   const call = { jsonrpc: "2.0", id: 1, method: "eth_chainId", params: [] };
-  const answer = await readUntil(
+  const chainId = await readUntil(
     async () => {
       const headers = { "Content-Type": "application/json" };
       const response = await fetch(gateway.urls["gateway"] ?? "", {
@@ -131,6 +131,6 @@ it("the executable serves the RPC of any node", async () => {
     },
     ({ result }) => result !== undefined,
   );
-  expect(answer.result).toBe("0x7a69");
+  expect(chainId.result).toBe("0x7a69");
   expect(await gateway.end("SIGTERM")).toBe(0);
 });

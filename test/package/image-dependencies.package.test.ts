@@ -34,12 +34,12 @@ it.each(["arm64", "amd64"] as const)(
   "prepares images for %s on any architecture, one after the other in a clone",
   async (architecture) => {
     expect((await prepare(architecture)).stdout).toContain(`for linux/${architecture} are in`);
-    const prepared = join(clone, ".gatehouse/images");
-    const anvil = join(prepared, `devnet/node_modules/@foundry-rs/anvil-linux-${architecture}/bin/anvil`);
+    const preparedPath = join(clone, ".gatehouse/images");
+    const anvil = join(preparedPath, `devnet/node_modules/@foundry-rs/anvil-linux-${architecture}/bin/anvil`);
     expect(await readMachine(anvil)).toBe(machines[architecture]);
     const script =
       "process.stdout.write(String(require('secp256k1').publicKeyCreate(new Uint8Array(32).fill(1)).length))";
-    const services = join(prepared, "gatehouse");
+    const services = join(preparedPath, "gatehouse");
     expect((await run(process.execPath, ["--eval", script], { cwd: services })).stdout).toBe("33");
   },
   310_000,

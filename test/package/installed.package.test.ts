@@ -52,11 +52,11 @@ describe("the packed files", () => {
   });
 
   it("have a source map per compiled file, and declarations for every export", () => {
-    const compiled = files("**/*.js").filter((path) =>
+    const compiledFiles = files("**/*.js").filter((path) =>
       readFileSync(inPackage(path), "utf8").includes("sourceMappingURL"),
     );
-    expect(compiled.length).toBeGreaterThan(500);
-    expect(compiled.filter((path) => !existsSync(inPackage(`${path}.map`)))).toEqual([]);
+    expect(compiledFiles.length).toBeGreaterThan(500);
+    expect(compiledFiles.filter((path) => !existsSync(inPackage(`${path}.map`)))).toEqual([]);
     const exported = Object.values(manifest().exports).filter((path) => path.endsWith(".js"));
     expect(exported.length).toBe(Object.keys(packageJson.exports).length - 1);
     expect(exported.filter((path) => !existsSync(inPackage(path.replace(/\.js$/, ".d.ts"))))).toEqual([]);
@@ -68,12 +68,12 @@ describe("the packed files", () => {
       ...Object.keys(manifest().peerDependencies),
       ...builtinModules,
     ]);
-    const foreign = files("**/*.{js,mjs,d.ts}").flatMap((path) => {
+    const foreignFiles = files("**/*.{js,mjs,d.ts}").flatMap((path) => {
       return importsIn(readFileSync(inPackage(path), "utf8"))
         .filter((name) => !/^(?:[.#]|node:)/.test(name) && !allowed.has(packageOf(name)))
         .map((name) => `${path} imports ${name}`);
     });
-    expect(foreign).toEqual([]);
+    expect(foreignFiles).toEqual([]);
   });
 });
 

@@ -36,9 +36,9 @@ const run = (program: string, args: readonly string[], env: NodeJS.ProcessEnv = 
 function standIns({ architecture }: Readonly<{ architecture: string }>) {
   const place = mkdtempSync(join(directory, "programs-"));
   const calls = join(place, "calls");
-  const answers = `case "$1" in version) echo ${architecture} ;; run) echo ${packageJson.version} ;; esac`;
+  const responses = `case "$1" in version) echo ${architecture} ;; run) echo ${packageJson.version} ;; esac`;
   for (const name of ["docker", "npm"]) {
-    const program = `#!/bin/sh\necho "${name} $*" >>"${calls}"\n${name === "docker" ? answers : ""}\n`;
+    const program = `#!/bin/sh\necho "${name} $*" >>"${calls}"\n${name === "docker" ? responses : ""}\n`;
     writeFileSync(join(place, name), program, { mode: 0o755 });
   }
   const recorded = () => readFileSync(calls, "utf8").replace(/^docker version .*\n/gm, "");
@@ -73,8 +73,8 @@ describe("the release workflow", () => {
     expect([...images.matchAll(/npm ci.*/g)].map(([command]) => command)).toEqual(["npm ci --ignore-scripts"]);
     for (const name of ["images", "index"]) {
       const steps = workflow.jobs[name]?.steps ?? [];
-      const holding = steps.filter(({ env }) => JSON.stringify(env ?? {}).includes("github.token"));
-      expect(holding.map(({ run: command }) => command)).toEqual([expect.stringContaining("docker login")]);
+      const holdingSteps = steps.filter(({ env }) => JSON.stringify(env ?? {}).includes("github.token"));
+      expect(holdingSteps.map(({ run: command }) => command)).toEqual([expect.stringContaining("docker login")]);
       expect(workflow.jobs[name]?.["env"]).toBeUndefined();
     }
   });

@@ -61,7 +61,7 @@ describe("a self-settling resource server, while its node is down", () => {
     ["rejects", { status: 200, body: '{"jsonrpc":"2.0","id":null,"error":{"code":-32005,"message":"rpc.internal"}}' }],
   ])("returns 503 uncharged if the node %s, and accepts the same payment afterwards", async (_name, rule) => {
     const header = await sign();
-    const before = await market.chain.balanceOf(payee.address);
+    const balanceBefore = await market.chain.balanceOf(payee.address);
     tap.rule(() => rule);
     const response = await buy(header);
     expect([response.status, response.headers.get("Retry-After"), response.headers.get("PAYMENT-REQUIRED")]).toEqual([
@@ -74,23 +74,23 @@ describe("a self-settling resource server, while its node is down", () => {
     tap.rule(() => "forward");
     expect((await buy(header)).status).toBe(200);
     expect(shop.output()).not.toContain(testAccount(3).privateKey.slice(2));
-    expect((await market.chain.balanceOf(payee.address)) - before).toBe(10_000n);
+    expect((await market.chain.balanceOf(payee.address)) - balanceBefore).toBe(10_000n);
   });
 
   it("stays in the load balancer as degraded", async () => {
     tap.rule(() => "hang");
     await until("it is degraded", generousMs, async () => {
-      const answer = await fetch(`${shop.operationsUrl}/readyz`);
-      expect(answer.status).toBe(200);
-      return ((await answer.json()) as { status: string }).status === "degraded";
+      const response = await fetch(`${shop.operationsUrl}/readyz`);
+      expect(response.status).toBe(200);
+      return ((await response.json()) as { status: string }).status === "degraded";
     });
-    const unpaid = await fetch(url);
-    expect([unpaid.status, unpaid.headers.get("Retry-After")]).toEqual([503, "3"]);
+    const unpaidResponse = await fetch(url);
+    expect([unpaidResponse.status, unpaidResponse.headers.get("Retry-After")]).toEqual([503, "3"]);
   });
 
   it("returns 202 if no transaction is accepted, then charges and delivers the same payment once", async () => {
     const header = await sign();
-    const before = await market.chain.balanceOf(payee.address);
+    const balanceBefore = await market.chain.balanceOf(payee.address);
     const gone: TapRule = { status: 502, body: "bad gateway" };
     tap.rule((calls) => (calls.some(({ method }) => settling.has(method)) ? gone : "forward"));
     const first = await buy(header);
@@ -98,7 +98,7 @@ describe("a self-settling resource server, while its node is down", () => {
     expect(readSettlement(first)).toMatchObject({ success: false, errorReason: "settlement_pending" });
     tap.rule(() => "forward");
     await until("it is delivered", generousMs, async () => (await buy(header)).status === 200);
-    expect((await market.chain.balanceOf(payee.address)) - before).toBe(10_000n);
+    expect((await market.chain.balanceOf(payee.address)) - balanceBefore).toBe(10_000n);
     expect(market.upstream.hits()).toBe(1);
   });
 });

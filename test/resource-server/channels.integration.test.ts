@@ -97,9 +97,12 @@ function createBuyer(salt: number, payer = 1) {
   const create = () => new Buyer(signerOf(payer) as never, { salt: `0x${salt.toString(16).padStart(64, "0")}` });
   const buyer = create();
   const sign = async (at = url) => {
-    const accepted = await getOffer(at);
-    const created = await buyer.createPaymentPayload(2, accepted);
-    return { header: encodePaymentSignatureHeader({ accepted, ...created } as never), payload: created.payload };
+    const acceptedOffer = await getOffer(at);
+    const createdPayload = await buyer.createPaymentPayload(2, acceptedOffer);
+    return {
+      header: encodePaymentSignatureHeader({ accepted: acceptedOffer, ...createdPayload } as never),
+      payload: createdPayload.payload,
+    };
   };
   return { buyer, buy: payBy(buyer), restart: () => payBy(create()), sign };
 }
@@ -117,9 +120,9 @@ const prefix = "invalid_batch_settlement_evm_";
 test("the published client opens a channel, pays used amounts, recovers its total, and is refunded", async () => {
   const { buyer, buy, restart } = createBuyer(1);
   const held = await market.chain.balanceOf(testAccount(1).address);
-  const opened = await buy(url);
-  expect([opened.status, await opened.text()]).toEqual([200, expect.stringContaining("sold")]);
-  expect(readSettlement(opened)).toMatchObject({
+  const openedPurchase = await buy(url);
+  expect([openedPurchase.status, await openedPurchase.text()]).toEqual([200, expect.stringContaining("sold")]);
+  expect(readSettlement(openedPurchase)).toMatchObject({
     success: true,
     transaction: expect.stringMatching(/^0x/),
     amount: "5000",
@@ -157,8 +160,8 @@ test("rejects a channel's second request with channel_busy or a corrective offer
   market.upstream.behave("held");
   const first = send(url, voucher);
   await until("the first request is being processed", generousMs, () => market.upstream.hits() === 1);
-  const second = await send(other, voucher);
-  expect([second.status, errorOf(second)]).toEqual([402, `${prefix}channel_busy`]);
+  const secondResponse = await send(other, voucher);
+  expect([secondResponse.status, errorOf(secondResponse)]).toEqual([402, `${prefix}channel_busy`]);
   expect((await send(url, voucher)).status, "a copy of the same request waits").toBe(409);
   market.upstream.letGo();
   expect((await first).status).toBe(200);
@@ -172,10 +175,10 @@ test("rejects a channel's second request with channel_busy or a corrective offer
       signature: (voucher.payload["voucher"] as { signature: Hex }).signature,
     },
   });
-  const changed = { ...(voucher.payload["voucher"] as object), maxClaimableAmount: "5" };
-  const forged = { x402Version: 2, accepted: accepts[1], payload: { ...voucher.payload, voucher: changed } };
-  const rejected = await send(url, { header: encodePaymentSignatureHeader(forged as never) });
-  expect(errorOf(rejected), "no other caller gets the count").toBe(`${prefix}voucher_signature`);
+  const changedVoucher = { ...(voucher.payload["voucher"] as object), maxClaimableAmount: "5" };
+  const forged = { x402Version: 2, accepted: accepts[1], payload: { ...voucher.payload, voucher: changedVoucher } };
+  const rejectedResponse = await send(url, { header: encodePaymentSignatureHeader(forged as never) });
+  expect(errorOf(rejectedResponse), "no other caller gets the count").toBe(`${prefix}voucher_signature`);
   expect(market.upstream.hits()).toBe(1);
 });
 
@@ -205,12 +208,12 @@ test("a self-settling seller claims and settles its charges without a channel ke
     settlementPath: join(state.path, "settlement.sqlite"),
     claimsPath: join(state.path, "claims.sqlite"),
   };
-  const settling = {
+  const settlingEnvironment = {
     ...buildSettlingEnvironment(market.chain, paths),
     GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_PRIVATE_KEY: testAccount(8).privateKey,
   };
   const env = {
-    ...settling,
+    ...settlingEnvironment,
     GATEHOUSE_RESOURCE_SERVER_CHANNELS_CLAIM_WITHIN_SECONDS: "1",
     GATEHOUSE_RESOURCE_SERVER_PAYMENT_RESUME_INTERVAL_MS: "200",
   };
@@ -238,13 +241,13 @@ test.each([
   async (_when, how) => {
     await using state = await createTemporaryFolder();
     const { buy, sign, restart } = createBuyer(how.salt);
-    const opened = await market.openShop(state.path, {
+    const openedShop = await market.openShop(state.path, {
       ...channelsEnvironment(await writeRoutes(state.path), 3_600),
       GATEHOUSE_RESOURCE_SERVER_PAYMENT_RESUME_INTERVAL_MS: "60000",
       NODE_OPTIONS: `--import ${new URL("kill-at-flush.main.ts", import.meta.url).href}`,
       TEST_KILL_AT_FLUSH: String(how.flush),
     });
-    const dying = await whenSelling(opened);
+    const dying = await whenSelling(openedShop);
     if (!how.isFirst) expect((await buy(`${findUrl(dying)}/data`)).status).toBe(200);
     const payment = await sign();
     const { channelId } = payment.payload["voucher"] as { channelId: Hex };
@@ -258,16 +261,16 @@ test.each([
     expect(await cut).toBe("cut off");
     market.upstream.behave("data");
     const earned = await market.chain.balanceOf(payee.address);
-    await using restarted = await openChannelShop(state.path, 1);
+    await using restartedShop = await openChannelShop(state.path, 1);
     const bought = restart();
     if (how.buysBefore)
       await until("the channel buys something else", generousMs, async () => {
-        return (await bought(`${findUrl(restarted)}/other`)).status === 200;
+        return (await bought(`${findUrl(restartedShop)}/other`)).status === 200;
       });
     const total = [!how.isFirst, true, how.buysBefore].filter(Boolean).length * Number(price);
     let response: Response | undefined;
     await until("the payment gets its response", generousMs, async () => {
-      response = await send(`${findUrl(restarted)}/data`, payment);
+      response = await send(`${findUrl(restartedShop)}/data`, payment);
       return response.status !== 409;
     });
     expect(readSettlement(response as Response)).toMatchObject({ success: true, extra: { chargedAmount: "1000" } });
@@ -279,7 +282,7 @@ test.each([
     );
     expect(await readChannel(channelId)).toEqual([5_000n, BigInt(total)]);
     expect(market.upstream.hits(), "not processed again").toBe(how.buysBefore ? 1 : 0);
-    expect(errorOf(await send(`${findUrl(restarted)}/other`, payment))).toBe(`${prefix}cumulative_amount_mismatch`);
+    expect(errorOf(await send(`${findUrl(restartedShop)}/other`, payment))).toBe(`${prefix}cumulative_amount_mismatch`);
   },
 );
 
@@ -333,8 +336,8 @@ test("requires the old key in addition to a new one, and claims with the old key
   await using state = await createTemporaryFolder();
   const { buy, sign } = createBuyer(12);
   {
-    await using before = await openChannelShop(state.path);
-    expect((await buy(`${findUrl(before)}/data`)).status).toBe(200);
+    await using channelShopBefore = await openChannelShop(state.path);
+    expect((await buy(`${findUrl(channelShopBefore)}/data`)).status).toBe(200);
   }
   const { payload } = await sign();
   const { channelId } = payload["voucher"] as { channelId: Hex };
@@ -343,16 +346,16 @@ test("requires the old key in addition to a new one, and claims with the old key
   const without = { ...channelsEnvironment(await writeRoutes(state.path), 1), [setting]: `${added}` };
   const address = testAccount(3).address.toLowerCase();
   await expect(market.openShopInProcess(state.path, without)).rejects.toThrow(`only the key of ${address} can claim`);
-  await using rotated = await openChannelShop(state.path, 1, { [setting]: `${added},${old}` });
+  await using rotatedShop = await openChannelShop(state.path, 1, { [setting]: `${added},${old}` });
   await until("it is claimed", generousMs, async () => (await readChannel(channelId))[1] === price);
-  const offered = await getOffer(`${findUrl(rotated)}/data`);
-  expect(offered.extra).toMatchObject({ receiverAuthorizer: testAccount(5).address });
+  const offeredOffer = await getOffer(`${findUrl(rotatedShop)}/data`);
+  expect(offeredOffer.extra).toMatchObject({ receiverAuthorizer: testAccount(5).address });
 });
 
 test("claims all charges before a buyer's withdrawal at the contract", async () => {
   await using state = await createTemporaryFolder();
-  await using claiming = await openChannelShop(state.path, 1);
-  const at = `${findUrl(claiming)}/data`;
+  await using claimingShop = await openChannelShop(state.path, 1);
+  const at = `${findUrl(claimingShop)}/data`;
   const { buy, sign } = createBuyer(10, 8);
   const earned = await market.chain.balanceOf(payee.address);
   for (const status of [200, 200]) expect((await buy(at)).status).toBe(status);

@@ -61,13 +61,13 @@ describe("kill -9 of the resource server", () => {
     expect(await shop.end("SIGKILL")).toBeNull();
     reader.destroy();
 
-    await using restarted = await market.openShopInProcess(folder.path, fixedPort);
+    await using restartedShop = await market.openShopInProcess(folder.path, fixedPort);
     const response = await pay(url, header);
     expect([response.status, (await response.text()).length]).toEqual([200, largeBytes + 2]);
     expect(readSettlement(response)).toMatchObject({ success: true, network: "eip155:1672" });
     expect([market.upstream.hits(), await gain()]).toEqual([1, 10_000n]);
     await until("it is delivered", generousMs, () =>
-      metric(restarted, 'gatehouse_payment_claims{state="delivered"} 1'),
+      metric(restartedShop, 'gatehouse_payment_claims{state="delivered"} 1'),
     );
     const again = await pay(url, header);
     expect([again.status, (await again.text()).length]).toEqual([200, largeBytes + 2]);

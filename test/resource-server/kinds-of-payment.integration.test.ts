@@ -72,21 +72,21 @@ test.each([
     "data",
     used === undefined ? {} : { "Settlement-Overrides": JSON.stringify({ amount: used }) },
   );
-  const before = await market.chain.balanceOf(payee.address);
+  const balanceBefore = await market.chain.balanceOf(payee.address);
   const response = await buy()(`${shopUrl}/metered`);
   expect(response.status).toBe(200);
   expect(response.headers.get("Settlement-Overrides")).toBeNull();
   expect(readSettlement(response)).toMatchObject({ success: true, amount });
-  expect((await market.chain.balanceOf(payee.address)) - before).toBe(paid);
+  expect((await market.chain.balanceOf(payee.address)) - balanceBefore).toBe(paid);
 });
 
 test.each(["20001", "101%", "-1", "much"])("returns 502 uncharged if the upstream used %s of 20000", async (used) => {
   market.upstream.behave("data", { "Settlement-Overrides": JSON.stringify({ amount: used }) });
-  const before = await market.chain.balanceOf(payee.address);
+  const balanceBefore = await market.chain.balanceOf(payee.address);
   const response = await buy()(`${shopUrl}/metered`);
   expect(response.status).toBe(502);
   expect(await response.json()).toEqual({ error: expect.stringContaining("you were not charged") });
-  expect(await market.chain.balanceOf(payee.address)).toBe(before);
+  expect(await market.chain.balanceOf(payee.address)).toBe(balanceBefore);
 });
 
 test("offers a route in its own token with the token's decimals", async () => {
@@ -103,8 +103,8 @@ test("sells by Permit2, and returns 412 with the offers without a Permit2 approv
   const { accepts, extensions } = readRequired(await fetch(`${shopUrl}/permit2`));
   expect(extensions).toHaveProperty("eip2612GasSponsoring.info.version", "1");
   const [accepted] = accepts as [PaymentRequirements];
-  const created = await new ExactEvmScheme(signer(testAccount(3))).createPaymentPayload(2, accepted);
-  const header = encodePaymentSignatureHeader({ accepted, ...created } as never);
-  const rejected = await pay(`${shopUrl}/permit2`, header);
-  expect([rejected.status, readRequired(rejected).error]).toEqual([412, "permit2_allowance_required"]);
+  const createdPayload = await new ExactEvmScheme(signer(testAccount(3))).createPaymentPayload(2, accepted);
+  const header = encodePaymentSignatureHeader({ accepted, ...createdPayload } as never);
+  const rejectedResponse = await pay(`${shopUrl}/permit2`, header);
+  expect([rejectedResponse.status, readRequired(rejectedResponse).error]).toEqual([412, "permit2_allowance_required"]);
 });

@@ -84,8 +84,8 @@ it("stays ready as degraded without its facilitator, requests no payment, and re
   using _sooner = accelerateWaits({ waitsMs: [10_000], times: 20 });
   await using own = await market.openOwnShop({ GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: passing.url });
   const readyz = async () => {
-    const answer = await fetch(`${own.operationsUrl}/readyz`);
-    return [answer.status, ((await answer.json()) as { status: string }).status];
+    const response = await fetch(`${own.operationsUrl}/readyz`);
+    return [response.status, ((await response.json()) as { status: string }).status];
   };
   await until("it is ready", generousMs, async () => (await readyz())[0] === 200);
   const payment = await signPaymentFor(`${own.origin}/data`);
@@ -183,8 +183,8 @@ async function openFailingShop(key: "GET /data" | "POST /data", status: 500 | "u
     if (status === "unreachable") await once(server.listen(upstream.port, "127.0.0.1"), "listening");
   };
   const check = async () => {
-    const answer = await fetch(`${own.operationsUrl}/readyz`);
-    return ((await answer.json()) as { checks: { upstreams: { ok: boolean; message: string } } }).checks.upstreams;
+    const response = await fetch(`${own.operationsUrl}/readyz`);
+    return ((await response.json()) as { checks: { upstreams: { ok: boolean; message: string } } }).checks.upstreams;
   };
   const kept = resources.move();
   return { url, asked, buy, fail, recover, check, [Symbol.asyncDispose]: () => kept.disposeAsync() };

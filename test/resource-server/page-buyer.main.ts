@@ -10,15 +10,15 @@ type Order = Readonly<{ url: string; key: `0x${string}`; asset: string }>;
  * purchase.
  */
 async function buy({ url, key, asset }: Order) {
-  const unpaid = await fetch(url);
-  const [offer] = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "").accepts;
+  const unpaidResponse = await fetch(url);
+  const [offer] = decodePaymentRequiredHeader(unpaidResponse.headers.get("PAYMENT-REQUIRED") ?? "").accepts;
   const network = "eip155:1672";
   const client = new x402Client()
     .register(network, new ExactEvmScheme(privateKeyToAccount(key)))
     .setSpendControls({ allowedAssets: [{ network, asset, maxAmountPerPayment: "10000" }] });
   const paid = await wrapFetchWithPayment(fetch, client)(url);
   return {
-    unpaid: { status: unpaid.status, amount: offer?.amount },
+    unpaid: { status: unpaidResponse.status, amount: offer?.amount },
     paid: {
       status: paid.status,
       body: (await paid.json()) as unknown,

@@ -36,9 +36,9 @@ function createFetchFrom(localAddress: string): Disposable & Readonly<{ fetch: t
 /** Measures the effect of a purchase: the payee's gain, and how often the upstream was called. */
 async function measureEffect<T>(purchase: () => Promise<T>) {
   market.upstream.behave("data");
-  const before = await market.chain.balanceOf(payee.address);
+  const balanceBefore = await market.chain.balanceOf(payee.address);
   const result = await purchase();
-  return { result, gain: (await market.chain.balanceOf(payee.address)) - before, hits: market.upstream.hits() };
+  return { result, gain: (await market.chain.balanceOf(payee.address)) - balanceBefore, hits: market.upstream.hits() };
 }
 
 describe("a protected route", () => {
@@ -102,14 +102,14 @@ describe("a protected route", () => {
 
   it("delivers to a buyer whose address changed after payment, charged once", async () => {
     using other = createFetchFrom("127.0.0.2");
-    const answers: (number | string)[] = [];
+    const responses: (number | string)[] = [];
     const lossy: typeof fetch = async (input, init) => {
       const request = new Request(input, init);
       if (!request.headers.has("PAYMENT-SIGNATURE")) return fetch(request);
-      const response = await (answers.length === 0 ? fetch : other.fetch)(request.url, { headers: request.headers });
-      answers.push(response.status);
-      if (answers.length > 1) return response;
-      answers.push(await response.text());
+      const response = await (responses.length === 0 ? fetch : other.fetch)(request.url, { headers: request.headers });
+      responses.push(response.status);
+      if (responses.length > 1) return response;
+      responses.push(await response.text());
       throw new TypeError("the network changed");
     };
     const fetchPaid = payingFetch(
@@ -122,8 +122,8 @@ describe("a protected route", () => {
       { fetch: lossy },
     );
     const { result, gain, hits } = await measureEffect(() => fetchPaid(url));
-    expect([result.status, await result.text(), gain, hits]).toEqual([200, answers[1], 10_000n, 1]);
-    expect(answers[0]).toBe(200);
+    expect([result.status, await result.text(), gain, hits]).toEqual([200, responses[1], 10_000n, 1]);
+    expect(responses[0]).toBe(200);
   });
 
   it("sells a request with a body to payingFetch", async () => {

@@ -33,12 +33,12 @@ async function raw(line: string, headers = ""): Promise<Readonly<{ status: numbe
   const socket = connect(Number(port), "127.0.0.1");
   await once(socket, "connect");
   socket.write(`${line} HTTP/1.1\r\nHost: shop.test\r\nConnection: close\r\n${headers}\r\n`);
-  const answer = await text(socket);
-  return { status: Number(answer.split(" ")[1]), answer };
+  const response = await text(socket);
+  return { status: Number(response.split(" ")[1]), answer: response };
 }
 
-function readOffers(answer: string) {
-  return decodePaymentRequiredHeader(/^payment-required: (.*)$/im.exec(answer)?.[1] ?? "").accepts;
+function readOffers(response: string) {
+  return decodePaymentRequiredHeader(/^payment-required: (.*)$/im.exec(response)?.[1] ?? "").accepts;
 }
 
 describe("an attempt to bypass payment", () => {
@@ -70,9 +70,9 @@ describe("an attempt to bypass payment", () => {
     "GET /routes.json5",
   ])("with %s does not reach the upstream", async (line) => {
     market.upstream.behave("data");
-    const { status, answer } = await raw(line);
+    const { status, answer: response } = await raw(line);
     expect([204, 400, 402, 404, 405, 501]).toContain(status);
-    expect([answer.includes("sold"), market.upstream.hits()]).toEqual([false, 0]);
+    expect([response.includes("sold"), market.upstream.hits()]).toEqual([false, 0]);
   });
 
   it.each([
@@ -101,9 +101,9 @@ describe("an attempt to bypass payment", () => {
 
   it("with a paid HEAD is not charged", async () => {
     const header = await signPaymentFor(market.url);
-    const before = await market.chain.balanceOf(payee.address);
+    const balanceBefore = await market.chain.balanceOf(payee.address);
     expect((await raw("HEAD /data", `PAYMENT-SIGNATURE: ${header}\r\n`)).status).toBe(402);
-    expect(await market.chain.balanceOf(payee.address)).toBe(before);
+    expect(await market.chain.balanceOf(payee.address)).toBe(balanceBefore);
   });
 
   it("with a payment header of 20 kB gets 431", async () => {
@@ -142,10 +142,10 @@ describe("HTTP on a sold route", () => {
       "payment-signature,access-control-expose-headers",
     ]);
     expect(allows("Methods")).toBe("head,get");
-    const posted = await fetch(new URL("/api/info", market.url), { method: "OPTIONS" });
-    expect(posted.headers.get("Access-Control-Allow-Methods")).toBe("POST");
-    const removed = await fetch(new URL("/nothing", market.url), { method: "OPTIONS" });
-    expect(removed.headers.get("Access-Control-Allow-Methods")).toMatch(/^HEAD,GET,.*POST/);
+    const postedResponse = await fetch(new URL("/api/info", market.url), { method: "OPTIONS" });
+    expect(postedResponse.headers.get("Access-Control-Allow-Methods")).toBe("POST");
+    const removedResponse = await fetch(new URL("/nothing", market.url), { method: "OPTIONS" });
+    expect(removedResponse.headers.get("Access-Control-Allow-Methods")).toMatch(/^HEAD,GET,.*POST/);
     for (const path of ["/data", "/free", "/health"]) {
       const { headers } = await fetch(new URL(path, market.url));
       expect([path, headers.get("Access-Control-Allow-Origin")]).toEqual([path, "*"]);

@@ -69,7 +69,7 @@ it.each([
   const [sell = ""] = await readShellBlocks(readme, after);
   const [, buy = ""] = await readShellBlocks("docs/getting-started.md", "## Sell a route");
   market.upstream.behave("data");
-  const before = await market.chain.balanceOf(payee.address);
+  const balanceBefore = await market.chain.balanceOf(payee.address);
   const seller = run(at(sell), folder.path);
   try {
     let printed = "";
@@ -83,7 +83,7 @@ it.each([
     const [stdout, stderr] = [text(buyer.stdout!), text(buyer.stderr!)];
     const [status] = await once(buyer, "exit");
     expect([status, await stdout], await stderr).toEqual([0, '{"sold":1}']);
-    expect((await market.chain.balanceOf(payee.address)) - before).toBe(10_000n);
+    expect((await market.chain.balanceOf(payee.address)) - balanceBefore).toBe(10_000n);
   } finally {
     await end(seller);
   }

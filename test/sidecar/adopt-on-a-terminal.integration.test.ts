@@ -12,7 +12,7 @@ const hasTerminals = spawnSync("script", ["--version"]).status === 0;
 const why = hasTerminals ? "" : " (skipped: util-linux's script is not installed)";
 
 /** Types a reply at a terminal once the prompt is shown; returns the terminal's content and the exit status. */
-async function atTerminal(stateDirectory: string, answer: string) {
+async function atTerminal(stateDirectory: string, response: string) {
   const command = `${quoteShellWord(gatehouseProgram)} adopt --state-directory ${stateDirectory}`;
   const child = spawn("script", ["--quiet", "--flush", "--return", "--command", command, "/dev/null"], {
     env: { ...process.env, PATH: path, TERM: "dumb" },
@@ -25,7 +25,7 @@ async function atTerminal(stateDirectory: string, answer: string) {
     () => shown,
     (text) => text.includes("[y/N]"),
   );
-  child.stdin.write(answer);
+  child.stdin.write(response);
   const [status] = await ended;
   return { shown, status };
 }
@@ -38,8 +38,8 @@ test.skipIf(!hasTerminals)(`adopt prompts on a terminal and acts on the response
     GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
   });
   await upkeep.reason("NotPaused", "WaitingForApproval");
-  for (const answer of ["\r", "n\r", "maybe\r", "\u0004", "\u0003"]) {
-    const { shown, status } = await atTerminal(upkeep.stateDirectory, answer);
+  for (const response of ["\r", "n\r", "maybe\r", "\u0004", "\u0003"]) {
+    const { shown, status } = await atTerminal(upkeep.stateDirectory, response);
     expect(shown).toContain("The sidecar would do this:");
     expect(shown).toContain("Let the sidecar apply this plan and keep the node in this state? [y/N]");
     expect(status).not.toBe(0);

@@ -37,14 +37,14 @@ test("changes nothing on first contact, shows the plan everywhere, applies it af
   const command = `${formatOwnCommand()} adopt`;
   await using first = await startService("sidecar", firstContact(node));
   const url = first.urls["sidecar"];
-  const waiting = await waitForReason(url, "NotPaused", "WaitingForApproval");
+  const waitingReason = await waitForReason(url, "NotPaused", "WaitingForApproval");
   await until("the plan contains the pruning", generousMs, async () => {
     const plan = (await readStatus(url)).plan?.steps ?? [];
     return plan.some((step) => step.startsWith("auto-pruning is enabled (")) && plan;
   });
   const untouched = { config: driftedConfig, starts: 1, isPruning: false };
   expect(await readDeeds(node)).toEqual(untouched);
-  expect(waiting.message).toContain(`To approve, run \`${command}\`.`);
+  expect(waitingReason.message).toContain(`To approve, run \`${command}\`.`);
   expect(first.output()).toContain(command);
   expect(await (await fetch(`${url}/metrics`)).text()).toContain(
     `gatehouse_command_info{verb="adopt",command="${command}"} 1`,
@@ -167,10 +167,10 @@ test("resume fails if no sidecar responds, and requires the token with a URL", a
   {
     const service = { service: "sidecar", stopPid: process.pid };
     const first = { ...service, pid: process.pid, url: "http://127.0.0.1:1", stateDirectory: "/srv/a" };
-    const second = { ...service, pid: process.ppid, url: "http://127.0.0.1:2", stateDirectory: "/srv/b" };
+    const secondService = { ...service, pid: process.ppid, url: "http://127.0.0.1:2", stateDirectory: "/srv/b" };
     using _first = announceService(first, runtime);
     // As under systemd, by the examples' units.
-    using _second = announceService(second, {
+    using _second = announceService(secondService, {
       RUNTIME_DIRECTORY: join(runtime.XDG_RUNTIME_DIR, "gatehouse", "sidecar"),
     });
     const which = await runInProcess(["resume"], runtime);

@@ -37,7 +37,7 @@ test("rejects state that belongs to a different node, naming it, before touching
     await using first = await runHere(devnet, shared);
     await waitUntilSettled(first.urls["sidecar"]);
   }
-  const before = await production.config();
+  const configBefore = await production.config();
   const message = await rejectionOf(production, shared);
   expect(message).toContain(
     `the state in ${state} belongs to another node: ${devnet.configPath} (data ${devnet.workspace}/data,`,
@@ -46,7 +46,7 @@ test("rejects state that belongs to a different node, naming it, before touching
     `this sidecar is configured for ${production.configPath} (data ${production.workspace}/data,`,
   );
   expect(message).toContain("GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY");
-  expect(await production.config()).toBe(before);
+  expect(await production.config()).toBe(configBefore);
   expect(await production.starts()).toBe(1);
 });
 
@@ -98,8 +98,8 @@ test("never restores backups of a different node, even if they are in this node'
   const state = join(production.workspace, ".gatehouse");
   for (const slot of ["last-good.conf", "healthy.conf"]) await writeFile(join(state, slot), await devnet.config());
   await writeFile(production.configPath, '{ "chain": {');
-  const broken = await waitForReason(url, "ConfigReconciled", "Truncated");
-  expect(broken.message).toContain(
+  const brokenReason = await waitForReason(url, "ConfigReconciled", "Truncated");
+  expect(brokenReason.message).toContain(
     `The last good copy in ${state} is not restored: storage.mygrid_env.storage_data_path is ${devnet.workspace}/data in the backup, but ${production.workspace}/data on the node.`,
   );
   await writeFile(production.configPath, writeOwnedConfig(production.workspace, "crash"));

@@ -29,13 +29,13 @@ const fail = (): never => {
 
 /** Creates the dependencies of a watch. */
 function createMeans() {
-  const stopping = new AbortController();
+  const stopController = new AbortController();
   const log = pino({ level: "silent" });
   const metrics = new Registry();
   const events = { add: () => undefined, begin: () => undefined, fail: () => undefined, list: () => [] };
   const common = { log, metrics, clock: systemClock, events };
   const board = createConditionBoard(common);
-  return { ...common, board, facts: createObservation<NodeInfo>({}), signal: stopping.signal, stopping };
+  return { ...common, board, facts: createObservation<NodeInfo>({}), signal: stopController.signal, stopController };
 }
 
 type Means = ReturnType<typeof createMeans>;
@@ -170,7 +170,7 @@ test.each(Object.entries(watches))(
       () => means.board.get(type),
       (condition) => condition?.status !== "True",
     ).finally(async () => {
-      means.stopping.abort();
+      means.stopController.abort();
       await end();
     });
     expect(found).toMatchObject({ status: "Unknown" });

@@ -45,13 +45,14 @@ async function killedAtEachStep(
     await upkeep.right();
     await check.afterAll();
     expect((await readdir(node.binDirectory)).filter((name) => name.endsWith(".tmp"))).toEqual([]);
-    const before = await upkeep.ask({ killAt });
+    const responseBefore = await upkeep.ask({ killAt });
     await node.save(drift(killAt));
     const outcome = await until("the correction is over, or killed", generousMs, async () => {
       if (upkeep.hasEnded()) return "killed";
       const now = await upkeep.ask();
-      const isCorrected = now !== undefined && before !== undefined && now.corrections > before.corrections;
-      return isCorrected && now.isRight && (driver === "none" || now.restarts > before.restarts) && "whole";
+      const isCorrected =
+        now !== undefined && responseBefore !== undefined && now.corrections > responseBefore.corrections;
+      return isCorrected && now.isRight && (driver === "none" || now.restarts > responseBefore.restarts) && "whole";
     });
     if (outcome === "killed") check.afterKill(await node.config());
     await upkeep.kill();

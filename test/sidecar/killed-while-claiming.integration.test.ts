@@ -61,7 +61,7 @@ function listFactNames(state: string): readonly string[] {
 
 test(`killed before one step in ${stride} of its first start, from step ${firstStep}: leaves the state unclaimed and empty, or claimed for its node`, async () => {
   await using node = await createFakeNode();
-  await using another = await createFakeNode();
+  await using anotherNode = await createFakeNode();
   const root = await makeTestDirectory();
   const owned: number[] = [];
   for (let killAt = firstStep, isWhole = false; !isWhole; killAt += stride) {
@@ -74,8 +74,8 @@ test(`killed before one step in ${stride} of its first start, from step ${firstS
     if (names.length > 0) {
       expect(names).toContain("identity");
       owned.push(killAt);
-      await expect(claim(another, copy)).rejects.toThrow(`belongs to another node: ${node.configPath} (data `);
-    } else expect(await claim(another, copy)).toBe(another.configPath);
+      await expect(claim(anotherNode, copy)).rejects.toThrow(`belongs to another node: ${node.configPath} (data `);
+    } else expect(await claim(anotherNode, copy)).toBe(anotherNode.configPath);
     expect(await claim(node, state)).toBe(node.configPath);
   }
   expect(owned.length).toBeGreaterThan(0);

@@ -92,12 +92,12 @@ describe.skipIf(missing !== undefined)(`permissions on an API server${skipped}`,
     const pod = nodePod["delete-pod"];
     const uid = async () =>
       ((await cluster.ask("GET", pathOf(pod))).body as { metadata: { uid?: string } }).metadata.uid;
-    const before = await uid();
+    const uidBefore = await uid();
     const restarted = driver.restart(signal);
     await until("the pod is gone", deadlineMs, async () => (await cluster.ask("GET", pathOf(pod))).status === 404);
     await startPod(pod);
     await restarted;
-    expect(await uid()).not.toBe(before);
+    expect(await uid()).not.toBe(uidBefore);
     expect(await driver.startedAt?.(signal)).toBeTypeOf("number");
   });
 
@@ -150,15 +150,15 @@ describe.skipIf(missing !== undefined)(`permissions on an API server${skipped}`,
     };
     await becomes("500Gi");
     const limits = { growBelowFreeRatio: 0.15, stepGibibytes: 100, ceilingGibibytes: 650, pauseMs: 1_000 };
-    await using watched = startWatchedVolume(limits, { api, disk, claim: "node-workspace" });
-    await watched.until("Growing");
+    await using watchedVolume = startWatchedVolume(limits, { api, disk, claim: "node-workspace" });
+    await watchedVolume.until("Growing");
     expect(await requested()).toBe("600Gi");
     await becomes("600Gi");
-    await watched.untilMessage("It can be expanded again from");
-    watched.time.ms += limits.pauseMs;
+    await watchedVolume.untilMessage("It can be expanded again from");
+    watchedVolume.time.ms += limits.pauseMs;
     await expect.poll(requested).toBe("650Gi");
     await becomes("650Gi");
-    await watched.until("AtMaxSize");
+    await watchedVolume.until("AtMaxSize");
     await expect(createVolumeClaim("node-workspace", api).resize(400, signal)).rejects.toThrow(
       /^The claim node-workspace could not be expanded to 400 GiB: 422: .*can not be less than/,
     );

@@ -14,8 +14,8 @@ async function statusBy(host: string, url: string): Promise<number | undefined> 
 
 test("reports node health through probes, JSON status and a web page", async () => {
   await using node = await createFakeNode();
-  await using running = await runSidecar(node);
-  const { urls } = running;
+  await using runningSidecar = await runSidecar(node);
+  const { urls } = runningSidecar;
   const at = (path: string) => fetch(`${urls["sidecar"]}${path}`);
   await readUntil(
     async () => (await at("/startupz")).status,

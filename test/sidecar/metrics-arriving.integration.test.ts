@@ -39,8 +39,11 @@ describe.skipIf(!entryExists)(`with a real Prometheus Pushgateway${skipped}`, ()
       GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
     });
     await upkeep.reason("ConfigReconciled", "Reconciled");
-    const missing = await upkeep.reason("MetricsArriving", "Missing");
-    expect(missing).toMatchObject({ status: "False", message: expect.stringContaining('no group for job "node-7"') });
+    const missingReason = await upkeep.reason("MetricsArriving", "Missing");
+    expect(missingReason).toMatchObject({
+      status: "False",
+      message: expect.stringContaining('no group for job "node-7"'),
+    });
     await node.restart();
     const fresh = await upkeep.reason("MetricsArriving", "Fresh");
     expect(fresh).toMatchObject({

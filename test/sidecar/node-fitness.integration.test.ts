@@ -15,12 +15,12 @@ async function startReference() {
 
 /** The sidecar of a node in this process, with the message for its gateway's callers. */
 async function startSidecar(node: FakeNode, environment: Readonly<Record<string, string>>) {
-  const running = await runSidecar(node, {
+  const runningSidecar = await runSidecar(node, {
     GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "50",
     ...environment,
   });
-  const answer = async (method: string) => {
-    const response = await fetch(running.urls["gateway"]!, {
+  const callGateway = async (method: string) => {
+    const response = await fetch(runningSidecar.urls["gateway"]!, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: [] }),
@@ -29,16 +29,16 @@ async function startSidecar(node: FakeNode, environment: Readonly<Record<string,
     return error?.message ?? result;
   };
   return {
-    answer,
+    callGateway,
     /** On a busy machine, the first block may take longer than a gateway's callers wait. */
     waitForHeight: () =>
       readUntil(
-        () => answer("eth_blockNumber"),
+        () => callGateway("eth_blockNumber"),
         (word) => height.test(String(word)),
       ),
-    url: running.urls["sidecar"]!,
-    gateway: running.urls["gateway"]!,
-    [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
+    url: runningSidecar.urls["sidecar"]!,
+    gateway: runningSidecar.urls["gateway"]!,
+    [Symbol.asyncDispose]: () => runningSidecar[Symbol.asyncDispose](),
   };
 }
 
@@ -51,25 +51,25 @@ test("rejects calls immediately if the node stalls while its references advance,
   await using node = await createFakeNode();
   await node.start();
   await using reference = await startReference();
-  await using running = await startSidecar(node, {
+  await using runningSidecar = await startSidecar(node, {
     GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "500",
     GATEHOUSE_SIDECAR_LAG_REFERENCES: reference.url,
     GATEHOUSE_SIDECAR_LAG_INTERVAL_MS: "50",
     // A few blocks don't count as lag, but a node that receives none of them is stalled.
     GATEHOUSE_SIDECAR_LAG_MAX_BLOCKS: "1000000000",
   });
-  await running.waitForHeight();
+  await runningSidecar.waitForHeight();
   await node.stall();
   reference.setHeight(1_000_000_000);
   await readUntil(
-    () => running.answer("eth_blockNumber"),
+    () => runningSidecar.callGateway("eth_blockNumber"),
     (word) => word === isBehind,
   );
-  expect(await running.answer("eth_syncing")).toBe(false);
-  expect(await running.answer("eth_chainId")).toBe("0x688");
+  expect(await runningSidecar.callGateway("eth_syncing")).toBe(false);
+  expect(await runningSidecar.callGateway("eth_chainId")).toBe("0x688");
   await node[Symbol.asyncDispose]();
   await readUntil(
-    () => running.answer("eth_syncing"),
+    () => runningSidecar.callGateway("eth_syncing"),
     (word) => word === isDown,
   );
 });
@@ -77,9 +77,9 @@ test("rejects calls immediately if the node stalls while its references advance,
 test("serves calls to a node on an idle chain as long as no reference has a new block", async () => {
   await using node = await createFakeNode();
   await node.start();
-  await using running = await startSidecar(node, { GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "300" });
+  await using runningSidecar = await startSidecar(node, { GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "300" });
   const state = async (path: string) => {
-    const response = await fetch(`${running.url}${path}`);
+    const response = await fetch(`${runningSidecar.url}${path}`);
     return { status: response.status, text: await response.text() };
   };
   await node.stall();
@@ -87,7 +87,7 @@ test("serves calls to a node on an idle chain as long as no reference has a new 
     async () => (await state("/status")).text,
     (text) => /"HeightAdvancing","title":"[^"]*","status":"(Unknown|False)","reason":"(Quiet|NoNewBlock)"/.test(text),
   );
-  expect(await running.answer("eth_blockNumber")).toMatch(height);
+  expect(await runningSidecar.callGateway("eth_blockNumber")).toMatch(height);
   expect((await state("/readyz")).text).toMatch(/"HeightAdvancing":\{"ok":true,"message":"[^"]*since \d{4}-\d\d-\d\dT/);
   expect((await state("/metrics")).text).toMatch(/gatehouse_node_height_unchanged_seconds [\d.]+/);
 });
@@ -103,15 +103,15 @@ test("detects a replaced node at the next check, closes its subscriptions and re
     // So long that only the node's WebSocket, which reconnects, can trigger the check.
     GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "3600000",
   });
-  expect(await running.answer("eth_gasPrice")).toBe("0x3e8");
+  expect(await running.callGateway("eth_gasPrice")).toBe("0x3e8");
   await using client = await connectTestClient(running.gateway);
   await readUntil(
     () => client.ask('{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}'),
-    (answer) => answer.includes('"result"'),
+    (response) => response.includes('"result"'),
   );
   chainId = "0x1";
   node.cutLink();
   expect((await client.closed)[0]).toBe(1012);
-  expect(await running.answer("eth_sendRawTransaction")).toBe(isElsewhere);
+  expect(await running.callGateway("eth_sendRawTransaction")).toBe(isElsewhere);
   expect(node.requests.filter(({ method }) => method === "eth_sendRawTransaction")).toEqual([]);
 });

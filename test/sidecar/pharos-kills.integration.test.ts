@@ -113,8 +113,10 @@ async function killAgainAndAgain(node: FakeNode, times: number, random: () => nu
     if (await strike(kill, node, { upkeep, random, save: () => node.save(text) }).catch(fail)) came.push(kill.join());
     if (kill[0] === "sidecar") upkeep = startUpkeepProcess(node, "ops");
     await settle(upkeep, node).catch(fail);
-    const remembered = await readFile(join(node.workspace, "state", "healthy.conf"), "utf8").catch(() => undefined);
-    if (remembered !== undefined) expect(await listRuns(node), `remembered: ${name}`).toContain(remembered);
+    const rememberedError = await readFile(join(node.workspace, "state", "healthy.conf"), "utf8").catch(
+      () => undefined,
+    );
+    if (rememberedError !== undefined) expect(await listRuns(node), `remembered: ${name}`).toContain(rememberedError);
     expect(overlap.most(), `processes of the node at once: ${name}`).toBe(1);
   }
   return came;

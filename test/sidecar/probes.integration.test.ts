@@ -37,7 +37,7 @@ test("responds to every probe, without querying the node, while the node, node_c
   await using node = await hangingNode();
   await writeFile(join(files.binDirectory, "node_cli"), "#!/bin/sh\nexec sleep 600\n");
   await chmod(join(files.binDirectory, "node_cli"), 0o755);
-  await using running = await runSidecar(files, {
+  await using runningSidecar = await runSidecar(files, {
     GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
     GATEHOUSE_SIDECAR_NODE_HTTP_URL: `http://127.0.0.1:${node.port}`,
     GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: `ws://127.0.0.1:${node.port}`,
@@ -48,11 +48,11 @@ test("responds to every probe, without querying the node, while the node, node_c
     // The first hanging request lasts for the whole test, so any other would be a probe's.
     GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "600000",
   });
-  const { urls } = running;
+  const { urls } = runningSidecar;
   const status = async (path: string) => {
-    const answer = await fetch(`${urls["sidecar"]}${path}`);
-    await answer.arrayBuffer();
-    return answer.status;
+    const response = await fetch(`${urls["sidecar"]}${path}`);
+    await response.arrayBuffer();
+    return response.status;
   };
   await readUntil(
     () => status("/startupz"),
@@ -63,8 +63,8 @@ test("responds to every probe, without querying the node, while the node, node_c
   const closed = node.asked();
   node.hang();
   await readUntil(node.asked, (asked) => asked > closed);
-  const before = node.asked();
+  const requestsBefore = node.asked();
   for (let round = 0; round < rounds; round += 1) expect(await ask()).toEqual([200, 503, 200, 200, 200]);
   // Five times as many probes; the few requests in this time are from the gateway, which keeps checking the node.
-  expect(node.asked() - before).toBeLessThan(rounds);
+  expect(node.asked() - requestsBefore).toBeLessThan(rounds);
 });

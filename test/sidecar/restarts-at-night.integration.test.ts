@@ -76,8 +76,8 @@ test("after a restart and its rollback both failed, retries on resume once the c
   expect(printed().printed).toMatch(
     /^Gatehouse resumed on .*\. It was paused since .*\nThe failed restart of the node is retried \(.*\)\.\n$/s,
   );
-  const running = await upkeep.reason("NoRestartPending", "Running");
-  expect(running.message).toMatch(
+  const runningReason = await upkeep.reason("NoRestartPending", "Running");
+  expect(runningReason.message).toMatch(
     /^(Restarting the node: gatehouse resume was run, so the failed restart is retried: |The node is being restarted)/,
   );
   await upkeep.reason("RpcResponding", "Responding");
@@ -92,16 +92,16 @@ test("after a restart and its rollback both failed, retries on resume once the c
 test("killed during a restart, with a node.conf half written by another program: writes the last good one, then starts the node", async () => {
   const { node, good } = await startReconciledNode();
   await using _ = node;
-  const stopped = join(node.workspace, "stopped");
+  const stoppedPath = join(node.workspace, "stopped");
   const stop = await replaceOps(
     node,
-    `if [ "$1" = stop ]; then ./ops-itself "$@"; touch ${stopped}; sleep 1; exit 0; fi`,
+    `if [ "$1" = stop ]; then ./ops-itself "$@"; touch ${stoppedPath}; sleep 1; exit 0; fi`,
   );
-  const killed = startUpkeepProcess(node, "ops", stop);
-  await killed.right();
+  const killedProcess = startUpkeepProcess(node, "ops", stop);
+  await killedProcess.right();
   await writeFile(node.configPath, another(good));
-  await readUntil(() => existsSync(stopped), Boolean);
-  await killed.kill();
+  await readUntil(() => existsSync(stoppedPath), Boolean);
+  await killedProcess.kill();
   const last = await readFile(node.configPath, "utf8");
   await writeFile(node.configPath, half(last));
   await using upkeep = await runUpkeep(node, { ...patient, ...stop, GATEHOUSE_SIDECAR_NODE_VERSION: version });

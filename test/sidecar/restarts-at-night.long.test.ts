@@ -65,10 +65,10 @@ test("starts the node before it exits if it is stopped during a slow node stop",
   await readUntil(() => existsSync(stopped), Boolean);
   expect(await sidecar.end("SIGTERM", 40_000)).toBe(0);
   // The node is no longer managed: the sidecar started it before exiting.
-  await readUntil(() => answers(node.httpUrl), Boolean);
+  await readUntil(() => isResponding(node.httpUrl), Boolean);
 });
 
-async function answers(url: string): Promise<boolean> {
+async function isResponding(url: string): Promise<boolean> {
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_blockNumber", params: [] });
   const headers = { "content-type": "application/json" };
   return fetch(url, { method: "POST", headers, body }).then(

@@ -23,15 +23,15 @@ const why = nameServer === undefined ? whySkipped : "";
 
 /** Starts a sidecar whose system queries that name server, and resolves `node.test` by itself. */
 async function startSidecar(env: Readonly<Record<string, string>>, constants?: ConstantOverrides) {
-  await using started = new AsyncDisposableStack();
+  await using resources = new AsyncDisposableStack();
   const folder = await makeTestDirectory();
-  const fake = started.use(await createFakeNode());
+  const fake = resources.use(await createFakeNode());
   const program = join(folder, "gatehouse");
-  const before = await mountNames(folder, nameServer?.address ?? "");
-  const words = [...before, process.execPath, gatehouseProgram].map((word) => `'${word}'`).join(" ");
+  const mountNamesBefore = await mountNames(folder, nameServer?.address ?? "");
+  const words = [...mountNamesBefore, process.execPath, gatehouseProgram].map((word) => `'${word}'`).join(" ");
   await writeFile(program, `#!/bin/sh\nexec ${words} "$@"\n`);
   await chmod(program, 0o755);
-  const sidecar = started.use(
+  const sidecar = resources.use(
     await startService(
       "sidecar",
       buildEnvironment(fake, {
@@ -45,7 +45,7 @@ async function startSidecar(env: Readonly<Record<string, string>>, constants?: C
       { program, constants },
     ),
   );
-  const owned = started.move();
+  const owned = resources.move();
   const condition = (name: ConditionType) => readCondition(sidecar.urls["sidecar"], name);
   return {
     condition,
@@ -86,10 +86,10 @@ test.skipIf(nameServer === undefined)(
     );
     expect(condition.message).toMatch(/^the name unknown-socket.test can't be resolved: no DNS server responds\. /);
     const reasons = new Set<string | undefined>();
-    const before = node.looks();
+    const checksBefore = node.looks();
     await until("the node is queried ten more times", withinMs, async () => {
       reasons.add((await sidecar.condition("WebSocketResponding"))?.reason);
-      return node.looks() >= before + 10;
+      return node.looks() >= checksBefore + 10;
     });
     expect(await sidecar.rpc()).toMatchObject({ reason: "Responding" });
     expect(reasons).toEqual(new Set(["NameNotResolved"]));
@@ -111,8 +111,8 @@ test.skipIf(nameServer === undefined)(
 test.skipIf(nameServer === undefined)(
   `occupies a single file thread for a rate store with an unresolvable name, however often it is retried${why}`,
   async () => {
-    const answer = respondToRpc({ ...goodResponses, eth_blockNumber: risingHeight });
-    await using node = await serveNode(answer);
+    const response = respondToRpc({ ...goodResponses, eth_blockNumber: risingHeight });
+    await using node = await serveNode(response);
     await using sidecar = await startSidecar(
       {
         GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.url,

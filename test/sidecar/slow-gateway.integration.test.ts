@@ -38,8 +38,8 @@ test("reports itself as slow after a stall, and neither blames nor restarts the 
   const { sidecar = "" } = service.urls;
   await waitUntilSettled(sidecar);
   const read = async (path: string) => {
-    const answer = await fetch(`${sidecar}${path}`);
-    return { status: answer.status, text: await answer.text() };
+    const response = await fetch(`${sidecar}${path}`);
+    return { status: response.status, text: await response.text() };
   };
   const status = () => readStatus(sidecar);
   const responsive = () => readCondition(sidecar, "GatewayResponsive");

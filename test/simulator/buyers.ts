@@ -92,8 +92,8 @@ export function drawPurchases({ time: { pick, chance, between, random }, weather
       rejected: new Set(),
       excused: new Set(),
     });
-    const before = purchases.at(-2);
-    if (rival !== undefined && before !== undefined) before.isGood = false;
+    const purchaseBefore = purchases.at(-2);
+    if (rival !== undefined && purchaseBefore !== undefined) purchaseBefore.isGood = false;
   }
   // A lagging node hides that a payer spends its approval twice; all its payments are then rejected for a while.
   const mayOverspend =
@@ -125,10 +125,10 @@ export async function buy(purchase: Purchase, ask: Ask, world: World, chains: Vi
     for (;;) {
       // An impatient client sends copies, and acts on each rejection.
       const copies = isUnrest() && chance(0.2) ? 3 : 1;
-      const answers = Array.from({ length: copies }, () =>
+      const responses = Array.from({ length: copies }, () =>
         ask(offer, name).catch((error: unknown) => toNoAnswer(error, world)),
       );
-      const verdicts = await Promise.all(answers);
+      const verdicts = await Promise.all(responses);
       const find = (wanted: Verdict["kind"]) => verdicts.find(({ kind }) => kind === wanted);
       // A wallet with a toggled verdict may reject one copy and confirm another, and so may replicas that verify a signed approval: each
       // knows other pending payments of the payer. A buyer's own seller settles a confirmed copy, whatever became of the others.
@@ -182,10 +182,10 @@ export function askFacilitator(service: Callable<Operations>, world: World, { ve
     if (verified !== undefined && readVerifyState(verified) === "rejected")
       return { kind: "rejected", reason: verified.invalidReason ?? "" };
     const used = { ...call, paymentRequirements: { ...requirements, amount: String(amount) } };
-    const settled = await request(service, world, ({ settle }) => settle(used, caller));
-    const state = readSettleState(settled);
-    const reason = settled.errorReason ?? "";
-    if (state === "settled") return { kind: "sold", amount: BigInt(settled.amount ?? amount) };
+    const settledRequest = await request(service, world, ({ settle }) => settle(used, caller));
+    const state = readSettleState(settledRequest);
+    const reason = settledRequest.errorReason ?? "";
+    if (state === "settled") return { kind: "sold", amount: BigInt(settledRequest.amount ?? amount) };
     return { kind: state === "rejected" ? "rejected" : "again", reason };
   };
 }

@@ -159,10 +159,10 @@ export async function startResourceServer(process: VirtualProcess, surroundings:
   const owner = await createSoleClaimOwner({ store });
   const ledger = createClaimLedger({ responseBytes: 1_000_000 }, { store, owner, clock: time.nowMs });
   const calls = await facilitate(process);
-  const settling: Facilitation = { ...calls, ...unwatched, [Symbol.asyncDispose]: async () => undefined };
+  const pendingCalls: Facilitation = { ...calls, ...unwatched, [Symbol.asyncDispose]: async () => undefined };
   const facilitation = weather.hasMembers
-    ? sellThroughChannels(settling, process, { store, clock: time.nowMs, retentionMs: weather.channelRetentionMs })
-    : settling;
+    ? sellThroughChannels(pendingCalls, process, { store, clock: time.nowMs, retentionMs: weather.channelRetentionMs })
+    : pendingCalls;
   const sale = {
     ledger,
     facilitation,

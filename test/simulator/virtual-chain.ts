@@ -130,12 +130,12 @@ export function createVirtualChain({ id, time, hasFeeSpikes }: ChainOptions): Vi
   };
 
   const mine: VirtualChain["mine"] = (inclusion) => {
-    const before = head();
-    const timestamp = Math.max(Math.floor(time.nowMs() / 1_000), before.timestamp + 1);
-    const number = before.number + 1;
-    const baseFee = nextBaseFee(before.baseFee);
-    const nextNonces = new Map(before.state.nextNonces);
-    const state = { ...before.state, nextNonces };
+    const headBefore = head();
+    const timestamp = Math.max(Math.floor(time.nowMs() / 1_000), headBefore.timestamp + 1);
+    const number = headBefore.number + 1;
+    const baseFee = nextBaseFee(headBefore.baseFee);
+    const nextNonces = new Map(headBefore.state.nextNonces);
+    const state = { ...headBefore.state, nextNonces };
     const included: Included[] = [];
     const include = (transaction: Transaction) => {
       const { hash, from, gas, tip, act } = transaction;
@@ -189,9 +189,9 @@ export function createVirtualChain({ id, time, hasFeeSpikes }: ChainOptions): Vi
       return read;
     },
     reorganize: (depth, { depthMax, lossRate }) => {
-      const confirmed = blocks.slice(0, Math.max(1, blocks.length - depthMax));
+      const confirmedBlocks = blocks.slice(0, Math.max(1, blocks.length - depthMax));
       const kept = Math.max(1, blocks.length - depth);
-      for (const { calls } of confirmed.slice(kept).flatMap(({ included }) => included))
+      for (const { calls } of confirmedBlocks.slice(kept).flatMap(({ included }) => included))
         for (const { call } of calls) undone.add(nameCalled(call) ?? "");
       const dropped = blocks.splice(kept);
       const transactions = dropped.flatMap(({ included }) => included.map(({ transaction }) => transaction));

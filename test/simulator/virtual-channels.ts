@@ -49,8 +49,8 @@ export function addDeposit(id: Hex, amount: bigint, state: MutableChannels): voi
 }
 
 function change(id: Hex, to: (before: ChannelOnChain) => Partial<ChannelOnChain>, state: MutableChannels): void {
-  const before = state.channels.get(id) ?? unknown;
-  state.channels = new Map(state.channels).set(id, { ...before, ...to(before) });
+  const channelsBefore = state.channels.get(id) ?? unknown;
+  state.channels = new Map(state.channels).set(id, { ...channelsBefore, ...to(channelsBefore) });
 }
 
 /** Executes a seller's call as the channels' contract does; undefined if it reverts, after which the state must be discarded. */

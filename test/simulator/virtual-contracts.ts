@@ -102,7 +102,7 @@ function readBatch(data: Hex): readonly BatchedCall[] {
 /** Executes a transaction's call; a failed call changes nothing. */
 export function execute(call: ContractCall, gas: bigint, state: MutableState, surroundings: Surroundings): Executed {
   if (!isMulticall(call.to)) return executeAlone(call, gas, state, surroundings);
-  const before = { ...state };
+  const stateBefore = { ...state };
   let left = gas - batchGas;
   const ends = readBatch(call.data).map(({ call: inner, mayFail }) => {
     const end = executeAlone(inner, left, state, { ...surroundings, from: multicall3Address });
@@ -113,7 +113,7 @@ export function execute(call: ContractCall, gas: bigint, state: MutableState, su
   const revert = ends.find((end) => end.revert !== undefined && !end.mayFail)?.revert;
   const calls = ends.map((end) => ({ call: end.call, revert: end.failed }));
   if (revert === undefined) return { revert, gas: used, calls, logs: ends.flatMap(({ logs }) => logs) };
-  Object.assign(state, before);
+  Object.assign(state, stateBefore);
   const undone = ends.map((end) => ({ call: end.call, revert: end.revert ?? ("together" as const) }));
   return { revert, gas: used, calls: undone, logs: [] };
 }
@@ -172,11 +172,11 @@ function pay(
   if (state.used.has(nameNonce(offer))) return "used";
   if (!isConfirmed(offer, state) || signing.chain !== chain) return "signature";
   if ((state.balances.get(from) ?? 0n) < amount) return "balance";
-  const allowed = state.allowances.get(from) ?? 0n;
-  if (isByPermit2 && allowed < amount) return "allowance";
+  const allowedAllowances = state.allowances.get(from) ?? 0n;
+  if (isByPermit2 && allowedAllowances < amount) return "allowance";
   state.used = new Set(state.used).add(nameNonce(offer));
   if (isByPermit2) {
-    state.allowances = new Map(state.allowances).set(from, allowed - amount);
+    state.allowances = new Map(state.allowances).set(from, allowedAllowances - amount);
     return [move(from, digitsOf(to), amount, state)];
   }
   if (offer.channel !== undefined) addDeposit(offer.channel.id, amount, state);

@@ -120,15 +120,15 @@ function connect(server: Server, process: VirtualProcess, travel: () => Promise<
 /** Waits for a response as long as a process would; the request takes effect even without a response. */
 function ask<T>(what: string, process: VirtualProcess, work: () => Promise<T>): Promise<T> {
   return process.call(what, 0, async () => {
-    const answered = new AbortController();
+    const answeredController = new AbortController();
     const timeout = async (): Promise<never> => {
-      await process.pause(statementTimeoutMs, answered.signal);
+      await process.pause(statementTimeoutMs, answeredController.signal);
       throw new StoreError("the virtual database took too long");
     };
     try {
       return await Promise.race([work(), timeout()]);
     } finally {
-      answered.abort();
+      answeredController.abort();
     }
   });
 }

@@ -51,10 +51,10 @@ type Call = ContractCall & Readonly<{ from?: Hex; gas?: Hex }>;
 type LogFilter = Readonly<{ topics: readonly (Hex | readonly Hex[] | null)[]; fromBlock: Hex; toBlock: Hex }>;
 type Handler = (params: readonly unknown[], view: Block) => JsonRpcResponse;
 
-const answer = (result: unknown): JsonRpcResponse => ({ ok: true, result });
+const createResponse = (result: unknown): JsonRpcResponse => ({ ok: true, result });
 const fail = (message: string, code = -32_000): JsonRpcResponse => ({ ok: false, error: { code, message } });
 
-const deployed = Object.values(canonicalContracts).map(({ address }) => address);
+const deployedAddress = Object.values(canonicalContracts).map(({ address }) => address);
 
 const digits = 40;
 /** Views of the token and of Permit2, by selector: each one's result for an account and the call's remaining data. */
@@ -79,9 +79,9 @@ export function connectVirtualNode(process: VirtualProcess, options: NodeOptions
     if (time.chance(unreachable)) throw new ChainError("unreachable", "the virtual node is not reached");
     if (time.chance(failing)) return fail("header not found");
     const lag = time.chance(lagging) ? Math.ceil(time.random() * 3) : 0;
-    const newest = chain.blocks.at(-1 - lag) ?? chain.head();
-    const asked = String(params[1]).startsWith("0x") ? Number(params[1]) : newest.number;
-    const view = asked > newest.number ? undefined : chain.blocks[asked - 1];
+    const newestBlock = chain.blocks.at(-1 - lag) ?? chain.head();
+    const asked = String(params[1]).startsWith("0x") ? Number(params[1]) : newestBlock.number;
+    const view = asked > newestBlock.number ? undefined : chain.blocks[asked - 1];
     if (view === undefined) return fail("header not found");
     const result = handlers[method]?.(params, view) ?? fail(`the method ${method} does not exist`, -32_601);
     if (!time.chance(unanswered)) return result;
@@ -99,22 +99,22 @@ const nextNonce = (account: Hex, { state }: Block) => state.nextNonces.get(accou
 function createHandlers({ time, chain, faults, onSend }: NodeOptions): Readonly<Record<string, Handler>> {
   const simulate = (call: Call, gas: bigint, view: Block) => {
     const { to, data } = call;
-    if (data === domainSeparatorCall) return answer(separatorOf(chain.id));
-    if (data === decimalsCall) return answer(`0x${encodeInteger(6n)}`);
+    if (data === domainSeparatorCall) return createResponse(separatorOf(chain.id));
+    if (data === decimalsCall) return createResponse(`0x${encodeInteger(6n)}`);
     const see = views[data.slice(0, 10)];
     if (see !== undefined)
-      return answer(`0x${encodeInteger(see(view.state, data.slice(74 - digits, 74), data.slice(74)))}`);
+      return createResponse(`0x${encodeInteger(see(view.state, data.slice(74 - digits, 74), data.slice(74)))}`);
     const channelView = readChannelView(to, data, view.state);
-    if (channelView !== undefined) return answer(channelView);
+    if (channelView !== undefined) return createResponse(channelView);
     if (isSameHex(contractWallet.address, to)) {
       const checked = findChecked(data);
       const isValid = checked !== undefined && isConfirmed(checked, view.state);
-      return answer(isValid ? `${data.slice(0, 10)}${"0".repeat(56)}` : `0x${"f".repeat(64)}`);
+      return createResponse(isValid ? `${data.slice(0, 10)}${"0".repeat(56)}` : `0x${"f".repeat(64)}`);
     }
-    if (![token.address, ...deployed].some((contract) => isSameHex(contract, to))) return answer("0x");
+    if (![token.address, ...deployedAddress].some((contract) => isSameHex(contract, to))) return createResponse("0x");
     const done = chain.simulate(call, gas, view);
     if (done.revert !== undefined) return fail(`execution reverted: ${done.revert}`, 3);
-    return answer(isMulticall(to) ? encodeResults(done) : "0x");
+    return createResponse(isMulticall(to) ? encodeResults(done) : "0x");
   };
   const take = (transaction: Transaction, view: Block): JsonRpcResponse => {
     const { hash, from, nonce, maxFee, tip } = transaction;
@@ -129,7 +129,7 @@ function createHandlers({ time, chain, faults, onSend }: NodeOptions): Readonly<
     chain.sent.set(hash, transaction);
     if (!time.chance(faults().forgetting) && nonce >= nextNonce(from, chain.head()))
       chain.pool.set(nameSlot(transaction), transaction);
-    return answer(hash);
+    return createResponse(hash);
   };
   const countPending = (from: Hex, view: Block): number => {
     let nonce = nextNonce(from, view);
@@ -144,31 +144,33 @@ function createHandlers({ time, chain, faults, onSend }: NodeOptions): Readonly<
     return undefined;
   };
   return {
-    eth_chainId: () => answer(formatQuantity(chain.id)),
-    eth_syncing: () => answer(false),
+    eth_chainId: () => createResponse(formatQuantity(chain.id)),
+    eth_syncing: () => createResponse(false),
     eth_getCode: ([account]) =>
-      answer([...deployed, contractWallet.address].some((one) => isSameHex(one, String(account))) ? "0x01" : "0x"),
-    eth_getBalance: ([account]) => answer(formatQuantity(chain.broke.has(account as Hex) ? 0n : 10n ** 24n)),
-    eth_maxPriorityFeePerGas: () => answer(formatQuantity(1_000_000_000)),
+      createResponse(
+        [...deployedAddress, contractWallet.address].some((one) => isSameHex(one, String(account))) ? "0x01" : "0x",
+      ),
+    eth_getBalance: ([account]) => createResponse(formatQuantity(chain.broke.has(account as Hex) ? 0n : 10n ** 24n)),
+    eth_maxPriorityFeePerGas: () => createResponse(formatQuantity(1_000_000_000)),
     eth_getBlockByNumber: (_, { number, timestamp, baseFee }) =>
-      answer({
+      createResponse({
         number: formatQuantity(number),
         timestamp: formatQuantity(timestamp),
         baseFeePerGas: formatQuantity(baseFee),
       }),
     eth_getTransactionCount: ([account, block], view) =>
-      answer(formatQuantity((block === "pending" ? countPending : nextNonce)(account as Hex, view))),
+      createResponse(formatQuantity((block === "pending" ? countPending : nextNonce)(account as Hex, view))),
     eth_getTransactionReceipt: ([hash], view) =>
-      answer(time.chance(faults().hiding) ? null : (findIncluded(hash, view)?.receipt ?? null)),
+      createResponse(time.chance(faults().hiding) ? null : (findIncluded(hash, view)?.receipt ?? null)),
     eth_getTransactionByHash: ([hash], view) => {
       const { to, data: input } = findIncluded(hash, view)?.transaction ?? {};
-      return answer(to === undefined ? null : { to, input });
+      return createResponse(to === undefined ? null : { to, input });
     },
     eth_sendRawTransaction: ([raw], view) => take(chain.decode(raw as Hex), view),
     eth_call: ([call], view) => simulate(call as Call, BigInt((call as Call).gas ?? 1_000_000), view),
     eth_estimateGas: ([call], view) => {
       const { revert, gas } = chain.simulate(call as Call, 10n ** 9n, view);
-      return revert === undefined ? answer(formatQuantity(gas)) : fail(`execution reverted: ${revert}`, 3);
+      return revert === undefined ? createResponse(formatQuantity(gas)) : fail(`execution reverted: ${revert}`, 3);
     },
     eth_getLogs: ([filter], view) => {
       const { topics, fromBlock, toBlock } = filter as LogFilter;
@@ -178,7 +180,7 @@ function createHandlers({ time, chain, faults, onSend }: NodeOptions): Readonly<
         .flatMap(({ included }) => included.map(({ receipt }) => receipt))
         .flatMap(({ logs, transactionHash }) => logs.map((log) => ({ ...log, transactionHash })))
         .filter((log) => topics.every((each, at) => each === null || [each].flat().includes(log.topics[at] ?? "0x")));
-      return answer(found);
+      return createResponse(found);
     },
   };
 }

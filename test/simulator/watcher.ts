@@ -88,9 +88,11 @@ export function createWatcher({ world, chains }: Readonly<{ world: World; chains
   };
   const watchSeller = async ({ payload: { type } }: PaymentPayload, settle: () => Promise<SettleResponse>) => {
     try {
-      const answer = await settle();
-      note(`/settle of a ${String(type)}: ${answer.success ? `success ${answer.amount ?? ""}` : answer.errorReason}`);
-      return answer;
+      const response = await settle();
+      note(
+        `/settle of a ${String(type)}: ${response.success ? `success ${response.amount ?? ""}` : response.errorReason}`,
+      );
+      return response;
     } catch (error) {
       note(`/settle of a ${String(type)} fails: ${explain(error)}`);
       throw error;
@@ -126,17 +128,17 @@ export function createWatcher({ world, chains }: Readonly<{ world: World; chains
         const { name } = offer;
         const endCall = beginCall(offer);
         try {
-          const answer = await settle(request, caller);
+          const response = await settle(request, caller);
           endCall();
-          const state = readSettleState(answer);
-          note(`/settle of ${name}: ${answer.success ? `success ${answer.amount ?? ""}` : answer.errorReason}`);
-          if (state === "settled" && answer.amount === "0") requireUncharged(offer, "/settle of nothing");
-          else if (state === "settled") requireCharged(offer, answer);
-          if (state === "rejected" && answer.errorReason !== "duplicate_settlement") {
-            requireUncharged(offer, `/settle rejected with ${answer.errorReason}`);
-            if (answer.transaction !== "") failed.add(offer);
+          const state = readSettleState(response);
+          note(`/settle of ${name}: ${response.success ? `success ${response.amount ?? ""}` : response.errorReason}`);
+          if (state === "settled" && response.amount === "0") requireUncharged(offer, "/settle of nothing");
+          else if (state === "settled") requireCharged(offer, response);
+          if (state === "rejected" && response.errorReason !== "duplicate_settlement") {
+            requireUncharged(offer, `/settle rejected with ${response.errorReason}`);
+            if (response.transaction !== "") failed.add(offer);
           }
-          return answer;
+          return response;
         } catch (error) {
           const [code, isAlone] = [explain(error), endCall()];
           note(`/settle of ${name} fails: ${code}`);

@@ -228,10 +228,10 @@ export async function request<Live, T>(
   await time.pause(time.random() * 20);
   const found = live();
   if (found === undefined || isFaulty()) throw new NotReachedError(`${name} is not reached`);
-  const beganMs = time.nowMs();
+  const startedMs = time.nowMs();
   const working = found.process.resumed().then(() => work(found.value));
   const ended = () => {
-    const tookMs = time.nowMs() - beganMs;
+    const tookMs = time.nowMs() - startedMs;
     if (tookMs > responseMaxMs(weather)) report(`${name} responds after ${tookMs} ms`);
   };
   const result = await Promise.race([working, found.process.gone]).finally(ended);

@@ -114,13 +114,13 @@ async function createRecorder() {
     listRepeated: async (pid: number, act: () => Promise<void>): Promise<Files> => {
       await act();
       await take(pid);
-      let common: Files | undefined;
+      let commonFiles: Files | undefined;
       for (let repetition = 0; repetition < repetitions; repetition += 1) {
         await act();
         const files = await take(pid);
-        common = common?.filter((file) => files.includes(file)) ?? files;
+        commonFiles = commonFiles?.filter((file) => files.includes(file)) ?? files;
       }
-      return common ?? [];
+      return commonFiles ?? [];
     },
     readLoaded: async (): Promise<LoadedFiles> => {
       const urls = await read("loaded");

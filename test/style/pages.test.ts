@@ -77,8 +77,8 @@ describe.each(pages)("$path", ({ path, text }) => {
   });
 
   it("names only existing settings", () => {
-    const dotted = [...text.matchAll(/`([a-z][a-zA-Z]+(?:\.[a-zA-Z0-9]+)+)`/g)].map(([, name = ""]) => name);
-    const named = dotted.filter(
+    const dottedNames = [...text.matchAll(/`([a-z][a-zA-Z]+(?:\.[a-zA-Z0-9]+)+)`/g)].map(([, name = ""]) => name);
+    const named = dottedNames.filter(
       (name) => sections.has(name.split(".")[0]) && !/\.(?:ts|mjs|conf|json|yaml)$/.test(name),
     );
     expect(named.filter((name) => !isKnown(name))).toEqual([]);

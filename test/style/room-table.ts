@@ -147,7 +147,6 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "status/{request-status,status-command,verdict}.ts",
       // gatehouse status --page and the stack serve one page about several services.
       "sidecar/overview/{overview,targets}.ts",
-      "sidecar/upkeep/plan/plan-document.ts",
       "sidecar/{upkeep/plan,upkeep/control/resume,upkeep/control/restart,upkeep/control/adopt,upkeep/control/upgrade,restore/restore,volume-snapshot/volume-snapshot}-command.ts",
       // The settings specify where a running sidecar accepts commands; nothing else in the upkeep does.
       "sidecar/upkeep/state/state-location.ts",

@@ -8,6 +8,6 @@ export async function callRpc<Result>(
   params: readonly unknown[],
 ): Promise<RpcResponse<Result>> {
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
-  const answer = await request(url, { method: "POST", headers: { "content-type": "application/json" }, body });
-  return (await answer.body.json()) as RpcResponse<Result>;
+  const response = await request(url, { method: "POST", headers: { "content-type": "application/json" }, body });
+  return (await response.body.json()) as RpcResponse<Result>;
 }

@@ -5,7 +5,7 @@ export type ConstantOverrides = Readonly<Record<string, number | string>>;
 
 /** Changes constants in the settings that this process reads, until it is disposed of. */
 export function replaceConstants(schema: z.ZodObject, constants: ConstantOverrides): Disposable {
-  const replaced = new DisposableStack();
+  const resources = new DisposableStack();
   for (const [path, value] of Object.entries(constants)) {
     let found: z.core.$ZodType = schema;
     for (const key of path.split(".")) {
@@ -18,7 +18,7 @@ export function replaceConstants(schema: z.ZodObject, constants: ConstantOverrid
     const { def } = found;
     const before = Object.getOwnPropertyDescriptor(def, "defaultValue") ?? {};
     Object.defineProperty(def, "defaultValue", { value, configurable: true });
-    replaced.defer(() => void Object.defineProperty(def, "defaultValue", before));
+    resources.defer(() => void Object.defineProperty(def, "defaultValue", before));
   }
-  return replaced;
+  return resources;
 }

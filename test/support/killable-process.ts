@@ -17,11 +17,11 @@ export function startKillableProcess<Request extends object, State>(
   return {
     ask: async (request) => {
       if (!child.connected) return undefined;
-      const answer = once(child, "message").then(([state]) => state as State);
+      const response = once(child, "message").then(([state]) => state as State);
       // Without a callback, a message to a process that has just exited would be an error of the whole child; `ended`
       // reports it.
       child.send(request ?? {}, () => undefined);
-      return Promise.race([answer, ended.then(() => undefined)]);
+      return Promise.race([response, ended.then(() => undefined)]);
     },
     hasEnded: () => child.exitCode !== null || child.signalCode !== null,
     kill: async () => {

@@ -7,8 +7,8 @@ import { runStackUpgradeCommand } from "../../cli/stack-upgrade/stack-upgrade-co
  */
 const [directory = "", stack = "", image = "", version = ""] = process.argv.slice(2);
 const limits = { copyMs: 120_000, updateMs: 240_000, proveMs: 60_000 };
-const stopping = new AbortController();
-process.once("SIGTERM", () => stopping.abort());
+const stopController = new AbortController();
+process.once("SIGTERM", () => stopController.abort());
 process.exitCode = await runStackUpgradeCommand(
   {
     stack,
@@ -28,7 +28,7 @@ process.exitCode = await runStackUpgradeCommand(
       error: (text) => void process.stderr.write(text),
       isColored: false,
     },
-    signal: stopping.signal,
+    signal: stopController.signal,
     proof: { everyMs: 250, steadyMs: 3_000 },
     backLimits: limits,
   },

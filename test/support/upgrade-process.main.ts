@@ -25,10 +25,10 @@ await using upkeep = await runUpkeep(
   },
   { stateDirectory },
 );
-process.on("message", (request: UpgradeProcessRequest) => void answer(request));
+process.on("message", (request: UpgradeProcessRequest) => void handle(request));
 await new Promise<void>((resolve) => process.once("disconnect", () => resolve()));
 
-async function answer({ source, killAt: step }: UpgradeProcessRequest): Promise<void> {
+async function handle({ source, killAt: step }: UpgradeProcessRequest): Promise<void> {
   if (step !== undefined) await armKillPoint(step);
   const { control } = upkeep.upkeep;
   let problems: readonly string[] = [];

@@ -25,11 +25,11 @@ await using upkeep = await runUpkeep(
 );
 process.on("message", ({ killAt, command }: UpkeepRequest) => {
   if (command !== undefined) upkeep.upkeep.control[command]();
-  void answer(killAt);
+  void handle(killAt);
 });
 await new Promise<void>((resolve) => process.once("disconnect", () => resolve()));
 
-async function answer(killAt: number | undefined): Promise<void> {
+async function handle(killAt: number | undefined): Promise<void> {
   if (killAt !== undefined) await armKillPoint(killAt);
   const isSettled = getReason("NoRestartPending") === (driver === "none" ? "NoDriver" : "NoRestart");
   const state: UpkeepProcessState = {

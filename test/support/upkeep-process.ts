@@ -34,13 +34,13 @@ export function startUpkeepProcess(
   driver: "none" | "ops",
   settings: Readonly<Record<string, string>> = {},
 ): UpkeepProcess {
-  const started = startKillableProcess<UpkeepRequest, UpkeepProcessState>(program, [
+  const startedProcess = startKillableProcess<UpkeepRequest, UpkeepProcessState>(program, [
     node.workspace,
     node.httpUrl,
     join(node.workspace, "state"),
     driver,
     JSON.stringify(settings),
   ]);
-  const isRight = async () => (await started.ask())?.isRight;
-  return { ...started, right: async () => void (await until("the node is correct", rightWithinMs, isRight)) };
+  const isRight = async () => (await startedProcess.ask())?.isRight;
+  return { ...startedProcess, right: async () => void (await until("the node is correct", rightWithinMs, isRight)) };
 }

@@ -114,9 +114,9 @@ async function observeFacilitator(request: PaymentRequest): Promise<object> {
     { networks: [{ network, signers: [signer], transfersFor, ...unknownChain }], schemes },
     { metrics: createFacilitatorMetrics([registry]), monotonicMs: clock },
   );
-  const verified = await waitForResponse(verify(request, {}));
-  const settling = await waitForResponse(settle(request, {}));
-  return { verified, settling, settled, counted: await listOutcomes(registry) };
+  const verifiedResponse = await waitForResponse(verify(request, {}));
+  const pendingResponse = await waitForResponse(settle(request, {}));
+  return { verified: verifiedResponse, settling: pendingResponse, settled, counted: await listOutcomes(registry) };
 }
 
 function describeSettlement({ id, asset, payer, payTo, amount, authorization, callData }: SignedPayment): object {
@@ -125,9 +125,9 @@ function describeSettlement({ id, asset, payer, payTo, amount, authorization, ca
   return { id, asset, payer, payTo, amount: String(amount), authorization: words, callData };
 }
 
-async function waitForResponse(answer: Promise<object>): Promise<object> {
+async function waitForResponse(response: Promise<object>): Promise<object> {
   try {
-    return await answer;
+    return await response;
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     return { thrown: error.name, message: error.message };

@@ -76,24 +76,24 @@ function rows(ledger: string, sql: string): readonly unknown[] {
 }
 
 test("supports, offers, verifies, settles and records a scheme added as one file and one line", async () => {
-  const supported = (await (await fetch(`${facilitatorUrl}/supported`)).json()) as { kinds: readonly object[] };
-  expect(supported.kinds).toEqual(
+  const supportedResponse = (await (await fetch(`${facilitatorUrl}/supported`)).json()) as { kinds: readonly object[] };
+  expect(supportedResponse.kinds).toEqual(
     expect.arrayContaining(["exact", "brief"].map((scheme) => ({ x402Version: 2, scheme, network: "eip155:1672" }))),
   );
-  const unpaid = await fetch(`${shopUrl}/data`);
-  const { accepts } = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "");
+  const unpaidResponse = await fetch(`${shopUrl}/data`);
+  const { accepts } = decodePaymentRequiredHeader(unpaidResponse.headers.get("PAYMENT-REQUIRED") ?? "");
   expect(accepts).toMatchObject([{ scheme: "brief", amount: "10000", extra: { name: "USDC", version: "2" } }]);
 
   await until("the seller has had its terms verified", generousMs, () => reads.count === 1);
   reads.count = 0;
-  const before = await chain.balanceOf(payee.address);
+  const balanceBefore = await chain.balanceOf(payee.address);
   tap.counts.clear();
   const recover = vi.spyOn(secp256k1, "ecdsaRecover");
   const asset = { network: "eip155:1672", address: chain.token, decimals: 6 } as const;
   const pay = payingFetch({ account: payer.account, assets: [asset], maxPerPayment: "0.01", maxTotal: "0.01" });
-  const bought = await pay(`${shopUrl}/data`);
-  expect(bought.status).toBe(200);
-  expect((await chain.balanceOf(payee.address)) - before).toBe(10_000n);
+  const boughtResponse = await pay(`${shopUrl}/data`);
+  expect(boughtResponse.status).toBe(200);
+  expect((await chain.balanceOf(payee.address)) - balanceBefore).toBe(10_000n);
 
   // Parsed by the seller, and by the facilitator for each of two requests.
   expect(reads.count).toBe(3);

@@ -43,8 +43,8 @@ const sendToToken = (from: TestAccount, data: Hex) => market.chain.send(from, ma
 
 /** Signs a payment for a route; returns the payment and its header. */
 async function sign(path: string, buyer: TestAccount = payer) {
-  const unpaid = await fetch(shopUrl + path);
-  const { accepts } = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "");
+  const unpaidResponse = await fetch(shopUrl + path);
+  const { accepts } = decodePaymentRequiredHeader(unpaidResponse.headers.get("PAYMENT-REQUIRED") ?? "");
   const [accepted] = accepts as [PaymentRequirements];
   const { payload } = await new ExactEvmScheme(buyer.account).createPaymentPayload(2, accepted);
   const { authorization, signature } = payload as { authorization: Record<string, string>; signature: Hex };
@@ -62,11 +62,11 @@ async function buyWhile(
   meanwhile: () => Promise<unknown>,
 ): Promise<Response> {
   market.upstream.behave("held");
-  const buying = payment.send();
+  const pendingResponse = payment.send();
   await until("the upstream is processing the request", generousMs, () => market.upstream.hits() === 1);
   await meanwhile();
   market.upstream.letGo();
-  return buying;
+  return pendingResponse;
 }
 
 test("grant and revert: a payer that empties its account during the work gets 402", async () => {
@@ -85,7 +85,7 @@ test("grant and revert: a payer that empties its account during the work gets 40
 
 test("preemption: a payment that an observer submits first is delivered, and charged once", async () => {
   const payment = await sign("/cheap");
-  const before = await market.chain.balanceOf(payee.address);
+  const balanceBefore = await market.chain.balanceOf(payee.address);
   const { from, to, value, validAfter, validBefore, nonce } = payment.authorization as Record<string, Hex>;
   const { r, s, yParity } = parseSignature(payment.signature);
   const args = [
@@ -104,19 +104,19 @@ test("preemption: a payment that an observer submits first is delivered, and cha
   const response = await buyWhile(payment, async () => {
     stolen = await sendToToken(testAccount(9), data);
   });
-  expect([response.status, (await market.chain.balanceOf(payee.address)) - before]).toEqual([200, 10_000n]);
+  expect([response.status, (await market.chain.balanceOf(payee.address)) - balanceBefore]).toEqual([200, 10_000n]);
   const { transaction } = decodePaymentResponseHeader(response.headers.get("PAYMENT-RESPONSE") ?? "");
   expect(transaction).toBe(stolen);
 });
 
 test("replay: forty copies of one payment at once get one response, and one transfer", async () => {
   const payment = await sign("/cheap");
-  const before = await market.chain.balanceOf(payee.address);
+  const balanceBefore = await market.chain.balanceOf(payee.address);
   const copies = await Promise.all(Array.from({ length: 40 }, () => payment.send()));
   expect(copies.filter(({ status }) => status === 200)).toHaveLength(1);
   expect(copies.every(({ status }) => [200, 402, 409].includes(status))).toBe(true);
   expect(market.upstream.hits()).toBe(1);
-  expect((await market.chain.balanceOf(payee.address)) - before).toBe(10_000n);
+  expect((await market.chain.balanceOf(payee.address)) - balanceBefore).toBe(10_000n);
 });
 
 test("cached paid answers: a shared cache in front stores neither response nor offer", async () => {
@@ -150,8 +150,8 @@ test("cross-resource substitution: a payment buys only its first request", async
 test("duplicate-settlement race: only one of two sellers gets success for the same payment", async () => {
   const payment = await sign("/cheap");
   await using other = await market.openOwnShop();
-  const answers = await Promise.all([payment.send(), payment.send("/data", other.origin)]);
-  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+  const responses = await Promise.all([payment.send(), payment.send("/data", other.origin)]);
+  expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
 });
 
 test("settlement denial: a buyer that cancels during the work gets 402, later before the work", async () => {
@@ -159,7 +159,7 @@ test("settlement denial: a buyer that cancels during the work gets 402, later be
   const signer = testAccount(0).address;
   const count = async () =>
     Number(await market.chain.anvil.request<Hex>("eth_getTransactionCount", [signer, "latest"]));
-  const before = await count();
+  const countBefore = await count();
   const payment = await sign("/cheap", buyer);
   const nonce = payment.authorization["nonce"] as Hex;
   const signature = await buyer.account.signTypedData({
@@ -181,7 +181,7 @@ test("settlement denial: a buyer that cancels during the work gets 402, later be
   market.upstream.behave("data");
   for (let time = 0; time < 3; time += 1) expect((await (await sign("/cheap", buyer)).send()).status).toBe(402);
   expect(market.upstream.hits()).toBe(0);
-  expect((await count()) - before).toBeLessThanOrEqual(1);
+  expect((await count()) - countBefore).toBeLessThanOrEqual(1);
 });
 
 test("free-riding on verify: five verifications without settlement deliver nothing", async () => {

@@ -56,12 +56,12 @@ describe.skipIf(missing !== undefined)(`PyPI's x402${missing === undefined ? "" 
   async function buy(url: string, client = "httpx") {
     market.upstream.behave("data");
     const { token, balanceOf } = market.chain;
-    const before = await balanceOf(payee.address);
+    const balanceBefore = await balanceOf(payee.address);
     const { stdout } = await run(python, [program, `buy with ${client}`], {
       env: { URL: url, TOKEN: token, KEY: payer.privateKey },
     });
     const { status, settlement } = JSON.parse(stdout) as { status: number; settlement: { success?: boolean } };
-    return { status, success: settlement.success, gain: (await balanceOf(payee.address)) - before };
+    return { status, success: settlement.success, gain: (await balanceOf(payee.address)) - balanceBefore };
   }
   const bought = { status: 200, success: true, gain: 10_000n };
 

@@ -32,8 +32,11 @@ type Recorded = Readonly<{ path: "/verify" | "/settle"; status: number; body: un
 const folder = new URL("recorded-facilitators/", import.meta.url);
 const recordings = readdirSync(folder).map((file) => {
   const lines = readFileSync(new URL(file, folder), "utf8").trimEnd().split("\n");
-  const [program, ...answers] = lines.map((line) => JSON.parse(line) as Program | Recorded) as [Program, ...Recorded[]];
-  return { ...program, answers };
+  const [program, ...responses] = lines.map((line) => JSON.parse(line) as Program | Recorded) as [
+    Program,
+    ...Recorded[],
+  ];
+  return { ...program, responses };
 });
 
 const { account } = testAccount(1);
@@ -74,14 +77,14 @@ function readPayment(name: string): PaymentPayload {
 /** Sells for a payment with a facilitator that returns this response, and otherwise succeeds. */
 async function buy({ path, status, body }: Recorded, name: string): Promise<HttpResponse> {
   const sent = readPayment(name);
-  const answers: Readonly<Record<string, unknown>> = {
+  const responses: Readonly<Record<string, unknown>> = {
     "/supported": { kinds: [{ x402Version: 2, ...sent.accepted }] },
     "/verify": { isValid: true },
     "/settle": { success: true, transaction: `0x${"ab".repeat(32)}`, network: sent.accepted.network },
     [path]: body,
   };
   const client = async (asked: Readonly<{ path: string }>) => {
-    const text = typeof body === "string" && asked.path === path ? body : JSON.stringify(answers[asked.path]);
+    const text = typeof body === "string" && asked.path === path ? body : JSON.stringify(responses[asked.path]);
     return { status: asked.path === path ? status : 200, headers: {}, body: new TextEncoder().encode(text) };
   };
   const times = { verifyTimeoutMs: 1_000, settleTimeoutMs: 1_000 };
@@ -134,14 +137,14 @@ function expectedOf({ path, body }: Recorded, name: string): readonly number[] {
   return [JSON.stringify(body).includes("permit2_allowance_required") ? 412 : 402];
 }
 
-describe.each(recordings)("responses of $program $version", ({ answers, supported }) => {
+describe.each(recordings)("responses of $program $version", ({ responses, supported }) => {
   test("list the kinds that it settles", () => {
     const { kinds: listed } = supportedResponse.parse(supported);
     const { network } = exactOffer;
     expect(["exact", "upto"].filter((scheme) => findKind(listed, { scheme, network }) === undefined)).toEqual([]);
   });
 
-  const each = answers.flatMap((recorded) => recorded.cases.map((name) => ({ name, ...recorded })));
+  const each = responses.flatMap((recorded) => recorded.cases.map((name) => ({ name, ...recorded })));
   test.each(each)("are reported to the buyer: $name, $path", async ({ name, ...recorded }) => {
     const { status, headers, body } = await buy(recorded, name);
     expect(expectedOf(recorded, name)).toContain(status);

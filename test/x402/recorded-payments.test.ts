@@ -15,7 +15,7 @@ type RecordedPayment = Readonly<{
  * which bytes, the claim's key and digest, and the hash of the forwarded data. None of it may change, because ledgers
  * contain it.
  */
-const recorded = readFileSync(new URL("recorded-payments.jsonl", import.meta.url), "utf8")
+const recordedEntries = readFileSync(new URL("recorded-payments.jsonl", import.meta.url), "utf8")
   .trimEnd()
   .split("\n")
   .map((line) => JSON.parse(line) as RecordedPayment);
@@ -25,12 +25,12 @@ const { localeError } = z.config();
 beforeAll(() => void z.config(z.locales.en()));
 afterAll(() => void z.config({ localeError }));
 
-test.each(recorded)("$name", async ({ paymentPayload, paymentRequirements, observed }) => {
+test.each(recordedEntries)("$name", async ({ paymentPayload, paymentRequirements, observed }) => {
   const seen = await observePayment(paymentPayload, paymentRequirements);
   expect(JSON.parse(JSON.stringify(seen))).toEqual(observed);
 });
 
-test.each(recorded.filter(({ observed }) => !("rejected" in observed.seller)))(
+test.each(recordedEntries.filter(({ observed }) => !("rejected" in observed.seller)))(
   "$name, in the process of the seller",
   async ({ paymentPayload, paymentRequirements, observed }) => {
     const seen = await observeInProcess(paymentPayload, paymentRequirements);

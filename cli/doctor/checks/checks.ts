@@ -8,7 +8,7 @@ import { version } from "#daemon/version.ts";
 import { isUnexpectedlyUnknown } from "#status/verdict.ts";
 import { checkLimits, type InspectedService } from "../inspect-service.ts";
 import type { Check, Judgement } from "../finding.ts";
-import { runningHere, type ConfiguredSecret, type RequestedListener } from "../known-service.ts";
+import { runningHereSource, type ConfiguredSecret, type RequestedListener } from "../known-service.ts";
 import { checkService } from "./service-check.ts";
 import { checkSigner } from "./signer-check.ts";
 
@@ -27,7 +27,7 @@ function* checkSettings({ service, source, settings, configuration }: InspectedS
   if (settings?.ok === true) return yield ["ok", `can be read (${source})`];
   for (const problem of settings?.problems ?? []) yield ["failed", problem];
   if (settings !== undefined || configuration === undefined) return;
-  const where = source === runningHere ? "" : " on its machine";
+  const where = source === runningHereSource ? "" : " on its machine";
   const advice = `run this${where} with its ${toEnvironmentName(service, [])}_… variables, or pass --settings ${service}=<file>`;
   yield [
     "skipped",
@@ -59,9 +59,9 @@ async function checkKey({ setting, variable, file }: ConfiguredSecret): Promise<
 
 /** Checks that each port is open while its service runs, free while it doesn't, and used by only one listener. */
 async function* checkPorts(service: InspectedService, all: readonly InspectedService[]): AsyncGenerator<Judgement> {
-  const others = all.flatMap(listListeners);
+  const otherListeners = all.flatMap(listListeners);
   const runs = service.configuration?.service === service.service;
-  yield* await Promise.all(listListeners(service).map((listener) => checkPort(listener, others, runs)));
+  yield* await Promise.all(listListeners(service).map((listener) => checkPort(listener, otherListeners, runs)));
 }
 
 function listListeners({ settings }: InspectedService): readonly RequestedListener[] {
@@ -106,10 +106,10 @@ async function testPort(host: string, port: number): Promise<"open" | "free" | "
 
 function* checkVersion({ service, configuration }: InspectedService): Generator<Judgement> {
   if (configuration?.service !== service) return;
-  const running = configuration.version;
-  if (running === version) return yield ["ok", `runs ${version}, the same as this command`];
-  const fix = `restart the service with this version, or run gatehouse doctor of ${running}`;
-  yield ["failed", `runs ${running}, but this command is ${version}; ${fix}`];
+  const runningVersion = configuration.version;
+  if (runningVersion === version) return yield ["ok", `runs ${version}, the same as this command`];
+  const fix = `restart the service with this version, or run gatehouse doctor of ${runningVersion}`;
+  yield ["failed", `runs ${runningVersion}, but this command is ${version}; ${fix}`];
 }
 
 function* checkConditions({ service, configuration, status }: InspectedService): Generator<Judgement> {
@@ -120,11 +120,11 @@ function* checkConditions({ service, configuration, status }: InspectedService):
   const unmet = conditions.filter((condition) => condition.status === "False");
   for (const { type, message } of unmet) yield ["failed", `${type}: ${message}`];
   if (unmet.length > 0) return;
-  const unknown = conditions.filter((condition) => condition.status === "Unknown");
-  const unexpected = unknown.filter(isUnexpectedlyUnknown);
-  for (const { type, message } of unexpected) yield ["unknown", `${type}: ${message}`];
-  const expected = unknown.filter((condition) => !isUnexpectedlyUnknown(condition)).map(({ type }) => type);
-  const others = expected.length === 0 ? "" : `; expected to be unknown: ${expected.join(", ")}`;
-  const known = conditions.length - unknown.length;
-  yield ["ok", `${known} of ${conditions.length} conditions of its node are True${others}`];
+  const unknownConditions = conditions.filter((condition) => condition.status === "Unknown");
+  const unexpectedConditions = unknownConditions.filter(isUnexpectedlyUnknown);
+  for (const { type, message } of unexpectedConditions) yield ["unknown", `${type}: ${message}`];
+  const expected = unknownConditions.filter((condition) => !isUnexpectedlyUnknown(condition)).map(({ type }) => type);
+  const expectedText = expected.length === 0 ? "" : `; expected to be unknown: ${expected.join(", ")}`;
+  const known = conditions.length - unknownConditions.length;
+  yield ["ok", `${known} of ${conditions.length} conditions of its node are True${expectedText}`];
 }

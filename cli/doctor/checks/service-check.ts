@@ -5,15 +5,15 @@ import type { Judgement } from "../finding.ts";
 import { defaultSource } from "../known-service.ts";
 
 /** Returns whether no service was specified, and none listens on the default ports. */
-export function isNothingFound(services: readonly InspectedService[]): boolean {
+export function hasNoServices(services: readonly InspectedService[]): boolean {
   return services.every((service) => service.source === defaultSource && isRejected(service));
 }
 
-export const nothingFound =
+export const noServicesFound =
   "no service specified, and none listens on the default ports; run this with a service's variables, or specify one with --url sidecar=http://10.0.0.7:9600 or --settings facilitator=facilitator.json5";
 
 export function* checkService(service: InspectedService): Generator<Judgement> {
-  const { service: name, url, source, answers, configuration, readiness } = service;
+  const { service: name, url, source, responses: answers, configuration, readiness } = service;
   if (url === undefined || answers === undefined) {
     return yield ["unknown", `its address is unknown because its settings (${source}) are invalid`];
   }
@@ -27,11 +27,11 @@ export function* checkService(service: InspectedService): Generator<Judgement> {
     const fix = `specify its address with --url ${name}=…`;
     return yield ["unknown", `nothing listens at ${url}, or it can't be reached from here, ${so}; ${fix}`];
   }
-  const answer = answers["configuration.json"];
-  if (!answer.ok) return yield ["unknown", `${url} can't be queried (${answer.why}), ${so}; check its log`];
+  const response = answers["configuration.json"];
+  if (!response.ok) return yield ["unknown", `${url} can't be queried (${response.why}), ${so}; check its log`];
   if (configuration === undefined) {
     const fix = `find it with \`ss -ltnp 'sport = :${new URL(url).port}'\``;
-    const what = `${url} returned HTTP ${answer.status}, but doesn't look like a Gatehouse service`;
+    const what = `${url} returned HTTP ${response.status}, but doesn't look like a Gatehouse service`;
     return yield ["failed", `${what}; another process uses its port: ${fix}`];
   }
   if (configuration.service !== name) {
@@ -50,7 +50,7 @@ function* judgeReadiness(url: string, readiness: InspectedService["readiness"]):
   }
 }
 
-function isRejected({ answers }: InspectedService): boolean {
-  const answer = answers?.["configuration.json"];
-  return answer !== undefined && !answer.ok && answer.why === "ECONNREFUSED";
+function isRejected({ responses: answers }: InspectedService): boolean {
+  const response = answers?.["configuration.json"];
+  return response !== undefined && !response.ok && response.why === "ECONNREFUSED";
 }

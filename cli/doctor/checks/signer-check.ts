@@ -1,6 +1,6 @@
 import { formatEther } from "viem/utils";
 import { privateKeyToAddress } from "viem/accounts";
-import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc-client.ts";
+import { createJsonRpcClient, NoJsonRpcResponseError } from "#daemon/http/json-rpc-client.ts";
 import type { Secret } from "#daemon/secrets/secret.ts";
 import { maskCredentials } from "#daemon/secrets/mask.ts";
 import { checkLimits, type InspectedService } from "../inspect-service.ts";
@@ -44,7 +44,7 @@ async function checkBalance(key: Secret, { rpcUrl, gasLimit, maxFeePerGasGwei }:
     const fix = `top it up: ${formatEther(cost * settlementsMin)} is enough for ${settlementsMin}`;
     return ["failed", `${shown}, enough for ${settlements} settlements at the current gas price; ${fix}`];
   } catch (error) {
-    if (!(error instanceof NoJsonRpcAnswerError)) throw error;
+    if (!(error instanceof NoJsonRpcResponseError)) throw error;
     const why = `${node} is not responding (${error.message})`;
     return ["unknown", `the balance of its signer ${address} can't be queried: ${why}`];
   }

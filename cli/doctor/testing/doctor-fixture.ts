@@ -24,13 +24,13 @@ export async function startServiceThat(said: {
   files?: readonly object[];
   conditions?: readonly object[];
 }) {
-  const answers: Readonly<Record<string, string>> = {
+  const responses: Readonly<Record<string, string>> = {
     "/configuration": JSON.stringify({ version, files: [], ...said }),
     "/readyz": JSON.stringify({ checks: said.checks ?? { port: { ok: true, message: "open" } } }),
     "/status": JSON.stringify({ conditions: said.conditions ?? [] }),
     "/metrics": `# HELP x y\ngatehouse_time_seconds ${nowMs / 1_000}\n`,
   };
-  return serve(({ url = "" }, response) => response.end(answers[url]));
+  return serve(({ url = "" }, response) => response.end(responses[url]));
 }
 
 export async function startNodeThat(results: Readonly<Record<string, unknown>>) {

@@ -6,28 +6,28 @@ import { explainCopy, parseVolumeReport } from "../workspace-report.ts";
 import type { Engine, EngineContainer } from "./engine.ts";
 import { buildNames, formatDiscardCommand, runWorkspaceJob } from "./workspace-job.ts";
 
-type DockerPlace = Readonly<{ prefix: string; address: string }>;
+type DockerLocation = Readonly<{ prefix: string; address: string }>;
 
-const lookMs = 300_000;
+const checkTimeoutMs = 300_000;
 
-export async function checkDocker(place: DockerPlace, image: string, engine: Engine): Promise<PlatformCheck> {
-  const names = buildNames(place.prefix);
+export async function checkDocker(location: DockerLocation, image: string, engine: Engine): Promise<PlatformCheck> {
+  const names = buildNames(location.prefix);
   const [node, sidecar] = [await engine.inspect(names.node), await engine.inspect(names.sidecar)];
   const toolImage = sidecar?.Image;
-  const data = toolImage === undefined ? undefined : await checkData(place, toolImage, engine);
+  const data = toolImage === undefined ? undefined : await checkData(location, toolImage, engine);
   const isPulled = (await engine.findImage(image)) !== undefined;
-  const pull = formatDockerCommand(place.address, "pull", image);
-  const missing = `the engine has no image ${image}: pull it (${pull}); otherwise, pulumi up pulls it while the node is down`;
+  const pull = formatDockerCommand(location.address, "pull", image);
+  const missingImage = `the engine has no image ${image}: pull it (${pull}); otherwise, pulumi up pulls it while the node is down`;
   return {
     problems: [
-      ...findContainerProblems(names.node, node, place),
-      ...findContainerProblems(names.sidecar, sidecar, place),
+      ...findContainerProblems(names.node, node, location),
+      ...findContainerProblems(names.sidecar, sidecar, location),
       ...(node?.Mounts.some(({ Name }) => Name === names.volume) === true
         ? [`${names.node} mounts its whole volume, as in an earlier release; run pulumi up with this release first`]
         : []),
       ...(data?.problems ?? []),
     ],
-    warnings: [...(data?.warnings ?? []), ...(isPulled ? [] : [missing])],
+    warnings: [...(data?.warnings ?? []), ...(isPulled ? [] : [missingImage])],
     toolImage,
     conf: data?.conf,
     copyWords: data?.copyWords ?? "",
@@ -37,7 +37,7 @@ export async function checkDocker(place: DockerPlace, image: string, engine: Eng
 function* findContainerProblems(
   name: string,
   container: EngineContainer | undefined,
-  { prefix }: DockerPlace,
+  { prefix }: DockerLocation,
 ): Generator<string> {
   if (container === undefined) yield `the engine has no container ${name}`;
   else if (container.Config.Labels?.["io.gatehouse.stack"] !== prefix)
@@ -45,10 +45,10 @@ function* findContainerProblems(
   else if (!container.State.Running) yield `${name} is not running`;
 }
 
-async function checkData({ prefix, address }: DockerPlace, toolImage: string, engine: Engine) {
+async function checkData({ prefix, address }: DockerLocation, toolImage: string, engine: Engine) {
   const { volume } = buildNames(prefix);
   const job = { prefix, toolImage };
-  const found = parseVolumeReport(await runWorkspaceJob(job, "look", lookMs, engine), volume);
+  const found = parseVolumeReport(await runWorkspaceJob(job, "look", checkTimeoutMs, engine), volume);
   const { bytes, freeBytes, clones, copies, leftovers, conf } = found;
   const lacksRoom = !clones && !hasSpaceFor(found);
   return {

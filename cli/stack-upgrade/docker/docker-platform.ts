@@ -5,7 +5,7 @@ import type { Engine } from "./engine.ts";
 import { checkDocker } from "./check-docker.ts";
 import { buildNames, formatDiscardCommand, runWorkspaceJob } from "./workspace-job.ts";
 
-const removeMs = 600_000;
+const removeTimeoutMs = 600_000;
 
 /** Engine errors about a conflicting container: its name is taken, or it uses the volume. */
 const conflict = /container name "[^"]+" is already in use|last state: 'in_use'/;
@@ -57,7 +57,7 @@ export function createDockerPlatform(
     },
     copyData: async (record) => void (await runWorkspaceJob(record, "copy", record.limits.copyMs, engine)),
     restoreData: async (record) => void (await runWorkspaceJob(record, "restore", record.limits.copyMs, engine)),
-    removeCopy: async (record) => void (await runWorkspaceJob(record, "remove", removeMs, engine)),
+    removeCopy: async (record) => void (await runWorkspaceJob(record, "remove", removeTimeoutMs, engine)),
     formatDiscardCommand: (record) => formatDiscardCommand(record, address, record.id),
     explainSpoiled: ({ id }) =>
       `${node} was started while the old data was restored into ${volume}, which may be incomplete. The data not restored yet is in .gatehouse-upgrade/${id}/restoring on that volume, the data that it replaced in .gatehouse-upgrade/${id}/aside. Stop the node and inspect them, or let it sync from nothing; continuing restores the rest of the copy, and uses the data as it is then`,
@@ -77,7 +77,7 @@ async function removeStrays(
 ): Promise<boolean> {
   const known = new Set((await pulumi.readIds("docker:index/container:Container")).values());
   const made = ["node", "node-prime", "node-conf", "sidecar", "sidecar-files", "sidecar-live", "sidecar-secrets"];
-  let hasRemoved = false;
+  let wasRemoved = false;
   for (const name of made.map((each) => `${prefix}-${each}`)) {
     const found = await engine.inspect(name);
     if (found === undefined || known.has(found.Id)) continue;
@@ -85,7 +85,7 @@ async function removeStrays(
     // The container may be the node, which may be using the only copy of the data: let it exit within its grace period first.
     await engine.stop(name);
     await engine.remove(name);
-    hasRemoved = true;
+    wasRemoved = true;
   }
-  return hasRemoved;
+  return wasRemoved;
 }

@@ -5,18 +5,18 @@ import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { PlatformError } from "../stack-platform.ts";
 import { createEngine, ownerLabel, type Engine, type EngineJob } from "./engine.ts";
 
-type Answer = Readonly<{ status: number; body?: unknown }>;
+type EngineReply = Readonly<{ status: number; body?: unknown }>;
 
 let requests: string[];
 /** Responds by method and path, without the query; a request without an entry never gets a response. */
-let answers: Map<string, Answer>;
+let replies: Map<string, EngineReply>;
 let engine: Engine;
 
 beforeEach(async () => {
   const directory = await makeTestDirectory();
   requests = [];
-  answers = new Map();
-  const server = createServer(answer);
+  replies = new Map();
+  const server = createServer(reply);
   const socketPath = join(directory, "engine.sock");
   await new Promise<void>((resolve) => server.listen(socketPath, resolve));
   engine = createEngine(`unix://${socketPath}`);
@@ -26,10 +26,10 @@ beforeEach(async () => {
   });
 });
 
-function answer({ method, url = "" }: IncomingMessage, response: ServerResponse): void {
+function reply({ method, url = "" }: IncomingMessage, response: ServerResponse): void {
   const call = `${method} ${url.split("?")[0]}`;
   requests.push(call);
-  const found = answers.get(call);
+  const found = replies.get(call);
   if (found === undefined) return;
   const { status, body } = found;
   response.writeHead(status).end(body instanceof Uint8Array ? body : JSON.stringify(body));
@@ -60,16 +60,16 @@ const job: EngineJob = {
 };
 
 /** An engine on which the job exits with the given status; without one, it never exits. */
-function answerJob(status?: number, printed = ""): void {
-  answers.set("GET /containers/job/json", { status: 404, body: {} });
-  answers.set("POST /containers/create", { status: 201, body: {} });
-  answers.set("POST /containers/job/start", { status: 204 });
-  if (status !== undefined) answers.set("POST /containers/job/wait", { status: 200, body: { StatusCode: status } });
-  answers.set("GET /containers/job/logs", { status: 200, body: frame(printed) });
-  answers.set("DELETE /containers/job", { status: 204 });
+function replyToJob(status?: number, printed = ""): void {
+  replies.set("GET /containers/job/json", { status: 404, body: {} });
+  replies.set("POST /containers/create", { status: 201, body: {} });
+  replies.set("POST /containers/job/start", { status: 204 });
+  if (status !== undefined) replies.set("POST /containers/job/wait", { status: 200, body: { StatusCode: status } });
+  replies.set("GET /containers/job/logs", { status: 200, body: frame(printed) });
+  replies.set("DELETE /containers/job", { status: 204 });
 }
 
-async function failureOf(running: Promise<unknown>): Promise<PlatformError> {
+async function catchFailure(running: Promise<unknown>): Promise<PlatformError> {
   const failure: unknown = await running.catch((error: unknown) => error);
   if (failure instanceof PlatformError) return failure;
   throw new Error(`expected a PlatformError, got ${String(failure)}`);
@@ -77,27 +77,27 @@ async function failureOf(running: Promise<unknown>): Promise<PlatformError> {
 
 describe("a Docker engine", () => {
   it("is queried without an API version, so that newer ones respond too", async () => {
-    answers.set("GET /containers/node/json", { status: 200, body: container(true, "") });
+    replies.set("GET /containers/node/json", { status: 200, body: container(true, "") });
     await engine.inspect("node");
     expect(requests).toEqual(["GET /containers/node/json"]);
   });
 
   it("runs a job to completion and removes it", async () => {
-    answerJob(0, "done\n");
+    replyToJob(0, "done\n");
     expect(await engine.run(job)).toBe("done\n");
     expect(requests.at(-1)).toBe("DELETE /containers/job");
   });
 
   it("removes a job that exceeds its time limit, and does not retry it", async () => {
-    answerJob();
-    const { message, kind } = await failureOf(engine.run({ ...job, withinMs: 200 }));
+    replyToJob();
+    const { message, kind } = await catchFailure(engine.run({ ...job, withinMs: 200 }));
     expect([message, kind]).toEqual(["job did not finish within 200 ms, and was removed", "failed"]);
     expect(requests.at(-1)).toBe("DELETE /containers/job");
   });
 
   it("removes the job of a killed run, but leaves a running job of a different upgrade alone", async () => {
-    answerJob(0);
-    answers.set("GET /containers/job/json", { status: 200, body: container(true, "mine") });
+    replyToJob(0);
+    replies.set("GET /containers/job/json", { status: 200, body: container(true, "mine") });
     await engine.run(job);
     expect(requests.slice(0, 3)).toEqual([
       "GET /containers/job/json",
@@ -105,15 +105,15 @@ describe("a Docker engine", () => {
       "POST /containers/create",
     ]);
     requests = [];
-    answers.set("GET /containers/job/json", { status: 200, body: container(true, "theirs") });
-    const { message, kind } = await failureOf(engine.run(job));
+    replies.set("GET /containers/job/json", { status: 200, body: container(true, "theirs") });
+    const { message, kind } = await catchFailure(engine.run(job));
     expect(message).toBe("job runs for another upgrade (theirs); wait for it to exit");
     expect([kind, requests]).toEqual(["waits", ["GET /containers/job/json"]]);
   });
 
   it("explains what to do about an image without the job's binary", async () => {
-    answerJob(1, "Error: Cannot find module '/app/work.ts'\n\nNode.js v26.0.0\n");
-    expect((await failureOf(engine.run(job))).message).toBe(
+    replyToJob(1, "Error: Cannot find module '/app/work.ts'\n\nNode.js v26.0.0\n");
+    expect((await catchFailure(engine.run(job))).message).toBe(
       "the stack's Gatehouse image is from an earlier release, without /app/work.ts: run pulumi up with this release first",
     );
   });

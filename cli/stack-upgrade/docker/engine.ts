@@ -10,7 +10,7 @@ import { requestFailureCode } from "#daemon/http/send-request.ts";
 import { PlatformError } from "../stack-platform.ts";
 import { explainJobEnd } from "../workspace-report.ts";
 
-const containerShape = z.object({
+const containerSchema = z.object({
   Id: z.string(),
   Image: z.string(),
   State: z.object({ Running: z.boolean(), StartedAt: z.string(), ExitCode: z.number(), OOMKilled: z.boolean() }),
@@ -19,7 +19,7 @@ const containerShape = z.object({
 });
 
 /** A container as the engine describes it (Docker Engine API, "Inspect a container"). */
-export type EngineContainer = Readonly<z.output<typeof containerShape>>;
+export type EngineContainer = Readonly<z.output<typeof containerSchema>>;
 
 export type EngineJob = Readonly<{
   name: string;
@@ -36,7 +36,7 @@ export type Engine = ReturnType<typeof createEngine>;
 
 export const ownerLabel = "io.gatehouse.upgrade";
 
-const answerMs = 60_000;
+const responseTimeoutMs = 60_000;
 /** Extra time after a container's grace period, in which the engine kills it. */
 const killMs = 60_000;
 const defaultGraceSeconds = 300;
@@ -48,11 +48,11 @@ export function createEngine(address: string) {
     throw new PlatformError(`the stack's engine is at ${address}; run this command on that engine's machine`, false);
   const call = createCall(address);
   const find = async <Shape>(shape: z.ZodType<Shape>, path: string) => {
-    const answer = await call("GET", path, { allowed: [404] });
-    return answer.status === 404 ? undefined : read(shape, answer, path);
+    const response = await call("GET", path, { allowed: [404] });
+    return response.status === 404 ? undefined : read(shape, response, path);
   };
   const inspect = (container: string): Promise<EngineContainer | undefined> =>
-    find(containerShape, `/containers/${container}/json`);
+    find(containerSchema, `/containers/${container}/json`);
   const remove = async (container: string): Promise<void> =>
     void (await call("DELETE", `/containers/${container}?force=true`, { allowed: [404] }));
   return {
@@ -81,9 +81,9 @@ export function createEngine(address: string) {
       try {
         await call("POST", `/containers/${name}/start`);
         const late = `${name} did not finish within ${withinMs} ms, and was removed`;
-        const waited = await call("POST", `/containers/${name}/wait`, { withinMs, late });
+        const waitResponse = await call("POST", `/containers/${name}/wait`, { withinMs, late });
         const logs = await call("GET", `/containers/${name}/logs?stdout=true&stderr=true`);
-        const { StatusCode: status } = read(z.object({ StatusCode: z.number() }), waited, name);
+        const { StatusCode: status } = read(z.object({ StatusCode: z.number() }), waitResponse, name);
         const { output, errors } = splitContainerOutput(logs.body);
         if (status === 0) return output;
         const program = job.command[0] ?? "";
@@ -108,17 +108,17 @@ function createCall(address: string) {
   return async (
     method: "GET" | "POST" | "DELETE",
     path: string,
-    { body, allowed = [], withinMs = answerMs, late }: CallOptions = {},
+    { body, allowed = [], withinMs = responseTimeoutMs, late }: CallOptions = {},
   ): Promise<EngineResponse> => {
     const signal = AbortSignal.timeout(withinMs);
-    const answer = await send({ method, path, body, signal }).catch((cause: unknown) => {
+    const response = await send({ method, path, body, signal }).catch((cause: unknown) => {
       if (signal.aborted && late !== undefined) throw new PlatformError(late, false, { cause });
       const why = signal.aborted ? `no response within ${withinMs} ms` : requestFailureCode(cause);
       throw new PlatformError(`the Docker engine at ${address} did not respond to ${path} (${why})`, true, { cause });
     });
-    if (answer.isTruncated) throw new PlatformError(`the Docker engine's response to ${path} is too large`, false);
-    if (answer.status < 300 || allowed.includes(answer.status)) return answer;
-    const said = readEngineMessage(answer);
+    if (response.isTruncated) throw new PlatformError(`the Docker engine's response to ${path} is too large`, false);
+    if (response.status < 300 || allowed.includes(response.status)) return response;
+    const said = readEngineMessage(response);
     throw new PlatformError(`the Docker engine rejected ${method} ${path} (HTTP ${said})`, false);
   };
 }
@@ -150,8 +150,8 @@ function buildJobBody({ image, labels, command, volumes }: EngineJob) {
   };
 }
 
-function read<Shape>(shape: z.ZodType<Shape>, answer: EngineResponse, what: string): Shape {
-  const { data } = shape.safeParse(parseEngineBody(answer));
+function read<Shape>(shape: z.ZodType<Shape>, response: EngineResponse, what: string): Shape {
+  const { data } = shape.safeParse(parseEngineBody(response));
   if (data !== undefined) return data;
   throw new PlatformError(`the Docker engine described ${what} in a form that this version does not know`, false);
 }

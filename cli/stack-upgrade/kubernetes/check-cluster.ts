@@ -8,7 +8,7 @@ import type { Cluster } from "./kubectl.ts";
 import { names, podFinalizer, snapshotGroup } from "./kubernetes-names.ts";
 import { findNodeContainer, findPod, findNodeUser, findWorkload, type Pod, type Workload } from "./workload.ts";
 
-type KubernetesPlace = Readonly<{ prefix: string; target: KubernetesTarget }>;
+type KubernetesLocation = Readonly<{ prefix: string; target: KubernetesTarget }>;
 
 /** Directory of the node's volume in the sidecar. */
 const workspace = "/data";
@@ -23,35 +23,38 @@ const neededRights = [
   ...["get", "list", "create", "delete"].map((verb) => `${verb} volumesnapshots.${snapshotGroup}`),
 ];
 
-export async function checkCluster(place: KubernetesPlace, cluster: Cluster): Promise<PlatformCheck> {
-  const { namespace, context } = place.target;
-  const nothing = { warnings: [], toolImage: undefined, conf: undefined, copyWords: "" };
-  const missing = await cluster.findMissingRights(neededRights);
-  if (missing.length > 0) {
+export async function checkCluster(location: KubernetesLocation, cluster: Cluster): Promise<PlatformCheck> {
+  const { namespace, context } = location.target;
+  const emptyCheck = { warnings: [], toolImage: undefined, conf: undefined, copyWords: "" };
+  const missingRights = await cluster.findMissingRights(neededRights);
+  if (missingRights.length > 0) {
     const where = `in the namespace ${namespace}${context === undefined ? "" : ` of ${context}`}`;
     const advice = "have the permission granted, or use another context of the kubeconfig";
-    return { ...nothing, problems: missing.map((right) => `you may not ${right} ${where}; ${advice}`) };
+    return { ...emptyCheck, problems: missingRights.map((right) => `you may not ${right} ${where}; ${advice}`) };
   }
   const workload = await findWorkload(cluster);
   const problems = [
-    ...findWorkloadProblems(workload, place),
-    ...findPodProblems(await findPod(cluster), place.target),
-    ...(await findSnapshotProblems(place.target, cluster)),
+    ...findWorkloadProblems(workload, location),
+    ...findPodProblems(await findPod(cluster), location.target),
+    ...(await findSnapshotProblems(location.target, cluster)),
   ];
   const toolImage = findToolImage(workload);
-  if (problems.length > 0 || toolImage === undefined) return { ...nothing, problems };
+  if (problems.length > 0 || toolImage === undefined) return { ...emptyCheck, problems };
   try {
-    const printed = await cluster.exec(names.pod, names.sidecar, ["node", workspaceProgram, "look", workspace]);
-    const { bytes, conf } = parseVolumeReport(printed, names.claim);
-    return { ...nothing, problems, toolImage, conf, copyWords: `of ${formatSize(bytes)} of data` };
+    const reportText = await cluster.exec(names.pod, names.sidecar, ["node", workspaceProgram, "look", workspace]);
+    const { bytes, conf } = parseVolumeReport(reportText, names.claim);
+    return { ...emptyCheck, problems, toolImage, conf, copyWords: `of ${formatSize(bytes)} of data` };
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error;
     const advice = "if the stack is from an earlier release, run pulumi up with this one first";
-    return { ...nothing, problems: [`the node's data can't be inspected (${error.message}); ${advice}`] };
+    return { ...emptyCheck, problems: [`the node's data can't be inspected (${error.message}); ${advice}`] };
   }
 }
 
-function* findWorkloadProblems(workload: Workload | undefined, { prefix, target }: KubernetesPlace): Generator<string> {
+function* findWorkloadProblems(
+  workload: Workload | undefined,
+  { prefix, target }: KubernetesLocation,
+): Generator<string> {
   const name = `the StatefulSet ${names.workload} of ${target.namespace}`;
   if (workload === undefined) return yield `${name} does not exist`;
   const { metadata, spec } = workload;

@@ -6,7 +6,7 @@ import { buildMetadata, formatLabelId, nameCopy, names, snapshotGroup, upgradeLa
 import { pollCluster, type ClusterWork } from "./workload.ts";
 
 /** VolumeSnapshot fields that an upgrade reads (snapshot.storage.k8s.io/v1). */
-const snapshotShape = z.object({
+const snapshotSchema = z.object({
   metadata: z.object({ name: z.string(), labels: z.record(z.string(), z.string()).default({}) }),
   status: z
     .object({
@@ -17,9 +17,9 @@ const snapshotShape = z.object({
     .default({}),
 });
 
-type VolumeSnapshot = Readonly<z.output<typeof snapshotShape>>;
+type VolumeSnapshot = Readonly<z.output<typeof snapshotSchema>>;
 
-const claimShape = z.object({
+const claimSchema = z.object({
   spec: z.object({
     storageClassName: z.string().optional(),
     volumeMode: z.string().optional(),
@@ -35,11 +35,11 @@ const claimShape = z.object({
 const giveUpAfterMs = 180_000;
 
 export function findClaim(cluster: Cluster) {
-  return cluster.find(claimShape, "persistentvolumeclaim", names.claim);
+  return cluster.find(claimSchema, "persistentvolumeclaim", names.claim);
 }
 
 export function listUpgradeSnapshots(cluster: Cluster) {
-  return cluster.list(snapshotShape, "volumesnapshot", upgradeLabel);
+  return cluster.list(snapshotSchema, "volumesnapshot", upgradeLabel);
 }
 
 /** Takes an upgrade's VolumeSnapshot, unless an earlier run did, and waits until it is ready to use. */
@@ -102,7 +102,7 @@ export async function restoreClaim(record: StackRecord, cluster: Cluster): Promi
 
 async function requireSnapshot(record: StackRecord, cluster: Cluster): Promise<VolumeSnapshot> {
   const name = nameCopy(record);
-  const found = await cluster.find(snapshotShape, "volumesnapshot", name);
+  const found = await cluster.find(snapshotSchema, "volumesnapshot", name);
   if (found?.metadata.labels[upgradeLabel] === formatLabelId(record)) return found;
   const why = found === undefined ? "no longer exists" : "belongs to another upgrade";
   throw new PlatformError(`the VolumeSnapshot ${name} ${why}`, false);

@@ -19,23 +19,23 @@ async function writeStandIn(does: string) {
   return { program, runMs: 2_000 };
 }
 
-const shape = z.object({ kind: z.string() });
+const kindSchema = z.object({ kind: z.string() });
 const createCluster = async (does: string) =>
   createKubectlCluster({ context: "production", namespace: "pay" }, await writeStandIn(does));
 const readBack = (name: string) => readFile(join(directory, name), "utf8");
 
 it("queries the cluster and namespace of the stack, regardless of kubectl's defaults", async () => {
   const cluster = await createCluster('echo \'{"kind":"Pod"}\'');
-  expect(await cluster.find(shape, "pod", "node-0")).toEqual({ kind: "Pod" });
+  expect(await cluster.find(kindSchema, "pod", "node-0")).toEqual({ kind: "Pod" });
   expect(await readBack("words")).toBe(
     "get pod node-0 --ignore-not-found --output=json --show-managed-fields --context production --namespace pay --request-timeout=30s\n",
   );
 });
 
 it("distinguishes a missing object from an unknown one", async () => {
-  expect(await (await createCluster("exit 0")).find(shape, "pod", "node-0")).toBeUndefined();
+  expect(await (await createCluster("exit 0")).find(kindSchema, "pod", "node-0")).toBeUndefined();
   const other = await createCluster("echo something else");
-  await expect(other.find(shape, "pod", "node-0")).rejects.toThrow(
+  await expect(other.find(kindSchema, "pod", "node-0")).rejects.toThrow(
     "kubectl reported pod node-0 in a form that this version does not know",
   );
 });
@@ -63,15 +63,15 @@ it.each([
   ["an expired login", 'echo "error: You must be logged in to the server" >&2; exit 1', "waits"],
   ["kubectl that hangs", "sleep 60", "waits"],
 ])("decides whether a retry may succeed: %s", async (_, does, kind) => {
-  const failed = await (await createCluster(does)).readLogs("node-look").catch((error: unknown) => error);
-  expect(failed).toBeInstanceOf(PlatformError);
-  expect(failed).toMatchObject({ kind });
+  const logFailure = await (await createCluster(does)).readLogs("node-look").catch((error: unknown) => error);
+  expect(logFailure).toBeInstanceOf(PlatformError);
+  expect(logFailure).toMatchObject({ kind });
 });
 
 it("shows the API server's message without the warnings before it", async () => {
   const said = 'echo "Warning: deprecated" >&2; echo "Error from server (Forbidden): pods is forbidden" >&2; exit 1';
-  const failed = (await createCluster(said)).readLogs("node-look");
-  await expect(failed).rejects.toThrow(
+  const pendingLogs = (await createCluster(said)).readLogs("node-look");
+  await expect(pendingLogs).rejects.toThrow(
     "kubectl logs node-look failed: Error from server (Forbidden): pods is forbidden",
   );
 });
@@ -79,7 +79,7 @@ it("shows the API server's message without the warnings before it", async () => 
 it("explains what to do without kubectl, and then has no context", async () => {
   const cluster = createKubectlCluster({ namespace: "pay" }, { program: join(directory, "none") });
   await expect(cluster.serves("apps")).rejects.toThrow("is not on the PATH; install it");
-  const broken = await writeStandIn('echo "error: current-context is not set" >&2; exit 1');
-  expect(await findCurrentContext(broken)).toBeUndefined();
+  const brokenKubectl = await writeStandIn('echo "error: current-context is not set" >&2; exit 1');
+  expect(await findCurrentContext(brokenKubectl)).toBeUndefined();
   expect(await findCurrentContext(await writeStandIn("echo production"))).toBe("production");
 });

@@ -25,7 +25,7 @@ export type Cluster = ReturnType<typeof createKubectlCluster>;
 export const fieldManager = "gatehouse-upgrade";
 
 /** Time limits of one API server response and of one kubectl run. */
-const answerSeconds = 30;
+const responseTimeoutSeconds = 30;
 const runMs = 60_000;
 const outputBytesMax = 16_777_216;
 
@@ -43,44 +43,44 @@ export function createKubectlCluster(
   options: KubectlOptions = {},
 ) {
   const inContext = context === undefined ? [] : ["--context", context];
-  const place = [...inContext, "--namespace", namespace, `--request-timeout=${answerSeconds}s`];
+  const commonArguments = [...inContext, "--namespace", namespace, `--request-timeout=${responseTimeoutSeconds}s`];
   const byManager = `--field-manager=${fieldManager}`;
   /** Returns undefined for a failure that `allowed` matches. */
-  const tryTo = async (allowed: RegExp | undefined, words: readonly string[], input?: unknown) => {
-    const { printed, rejected } = await runKubectl([...words, ...place], input, options);
-    if (rejected === undefined) return printed;
+  const runIfAllowed = async (allowed: RegExp | undefined, words: readonly string[], input?: unknown) => {
+    const { printed: output, rejected } = await runKubectl([...words, ...commonArguments], input, options);
+    if (rejected === undefined) return output;
     if (allowed?.test(rejected) === true) return undefined;
     throw explain(words, rejected);
   };
-  const run = async (words: readonly string[], input?: unknown) => (await tryTo(undefined, words, input)) ?? "";
+  const run = async (words: readonly string[], input?: unknown) => (await runIfAllowed(undefined, words, input)) ?? "";
   return {
     /** Returns undefined if no object has that name. */
     find: async <Shape>(shape: z.ZodType<Shape>, kind: ClusterKind, name: string): Promise<Shape | undefined> => {
       const words = ["get", kind, name, "--ignore-not-found", "--output=json", "--show-managed-fields"];
-      const printed = await run(words);
-      return printed.trim() === "" ? undefined : read(shape, printed, `${kind} ${name}`);
+      const output = await run(words);
+      return output.trim() === "" ? undefined : read(shape, output, `${kind} ${name}`);
     },
     list: async <Shape>(shape: z.ZodType<Shape>, kind: ClusterKind, label: string): Promise<readonly Shape[]> => {
-      const printed = await run(["get", kind, "--output=json", "--selector", label]);
-      return read(z.object({ items: z.array(shape) }), printed, kind).items;
+      const output = await run(["get", kind, "--output=json", "--selector", label]);
+      return read(z.object({ items: z.array(shape) }), output, kind).items;
     },
     /** Returns whether the cluster serves this group and version. Doesn't list all kinds: that fails if a cluster extension is broken. */
-    serves: async (group: string) => (await tryTo(notFound, ["get", `--raw=/apis/${group}`])) !== undefined,
+    serves: async (group: string) => (await runIfAllowed(notFound, ["get", `--raw=/apis/${group}`])) !== undefined,
     /** Returns false if an object of that name exists. */
     create: async (object: ClusterObject) =>
-      (await tryTo(alreadyExists, ["create", "--filename=-", byManager], object)) !== undefined,
+      (await runIfAllowed(alreadyExists, ["create", "--filename=-", byManager], object)) !== undefined,
     /** Finds those of the permissions, such as `get pods/log`, that the caller lacks. */
     findMissingRights: async (rights: readonly string[]) => {
       const items = rights.map((right) => buildReview(right, namespace));
       // As JSON, kubectl would print the responses one after the other, not as a list.
       const words = ["create", "--filename=-", '--output=jsonpath={.status.allowed}{"\\n"}'];
-      const answers = (await run(words, { apiVersion: "v1", kind: "List", items })).trim().split("\n");
-      return rights.filter((_, at) => answers[at] !== "true");
+      const reviewResults = (await run(words, { apiVersion: "v1", kind: "List", items })).trim().split("\n");
+      return rights.filter((_, at) => reviewResults[at] !== "true");
     },
     /** No-op if no object has that name. */
     patch: async (kind: ClusterKind, name: string, { type, change }: ClusterPatch): Promise<void> => {
       const words = ["patch", kind, name, `--type=${type}`, `--patch=${JSON.stringify(change)}`, byManager];
-      await tryTo(notFound, words);
+      await runIfAllowed(notFound, words);
     },
     /** Requests the removal without waiting for it; no-op if the object was already removed. */
     remove: async (kind: ClusterKind, name: string): Promise<void> =>
@@ -103,8 +103,8 @@ function buildReview(right: string, namespace: string) {
 
 /** Finds the kubeconfig's current context; undefined if there is none, e.g. in a pod with its own service account. */
 export async function findCurrentContext(options: KubectlOptions = {}): Promise<string | undefined> {
-  const { printed, rejected } = await runKubectl(["config", "current-context"], undefined, options);
-  return rejected === undefined ? printed.trim() : undefined;
+  const { printed: output, rejected } = await runKubectl(["config", "current-context"], undefined, options);
+  return rejected === undefined ? output.trim() : undefined;
 }
 
 /** `rejected`: kubectl's error output, if its exit status was not 0. Throws a {@link PlatformError} if it can't be run, or times out. */
@@ -115,10 +115,10 @@ function runKubectl(
 ): Promise<Readonly<{ printed: string; rejected?: string }>> {
   return new Promise((resolve, reject) => {
     const limits = { timeout, maxBuffer: outputBytesMax, killSignal: "SIGKILL" } as const;
-    const child = execFile(program, words, limits, (error, printed, rejected) => {
-      if (error === null) return resolve({ printed });
+    const child = execFile(program, words, limits, (error, output, rejected) => {
+      if (error === null) return resolve({ printed: output });
       const { code, killed } = error;
-      if (typeof code === "number") return resolve({ printed, rejected: rejected.trim() || `status ${code}` });
+      if (typeof code === "number") return resolve({ printed: output, rejected: rejected.trim() || `status ${code}` });
       const failure = killed === true ? `did not exit within ${timeout} ms` : `can't be run (${code ?? error.message})`;
       const why =
         code === "ENOENT" ? "is not on the PATH; install it (https://kubernetes.io/docs/tasks/tools/)" : failure;
@@ -140,8 +140,8 @@ function explain(words: readonly string[], said: string): PlatformError {
   return new PlatformError(`kubectl ${what.join(" ")} failed: ${line.slice(0, shownChars)}`, !finalReasons.test(said));
 }
 
-function read<Shape>(shape: z.ZodType<Shape>, printed: string, what: string): Shape {
-  const { data } = shape.safeParse(parseJson(printed));
+function read<Shape>(shape: z.ZodType<Shape>, output: string, what: string): Shape {
+  const { data } = shape.safeParse(parseJson(output));
   if (data !== undefined) return data;
   throw new PlatformError(`kubectl reported ${what} in a form that this version does not know`, false);
 }

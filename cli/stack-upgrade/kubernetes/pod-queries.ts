@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { parseJson } from "#daemon/json-rpc.ts";
-import { looked, type StackQueries } from "../node-status.ts";
+import { nodeCheckSchema, type StackQueries } from "../node-status.ts";
 import { explainMissingProgram } from "../workspace-report.ts";
 import { PlatformError } from "../stack-platform.ts";
 import type { Cluster } from "./kubectl.ts";
@@ -13,19 +13,22 @@ const program = "/app/cli/stack-upgrade/ask-node.main.ts";
 export function createPodQueries(cluster: Pick<Cluster, "exec">): StackQueries {
   const query = async <T>(shape: z.ZodType<T>, ...words: readonly string[]) => {
     try {
-      const printed = await cluster.exec(names.pod, names.sidecar, ["node", program, ...words]);
+      const programOutput = await cluster.exec(names.pod, names.sidecar, ["node", program, ...words]);
       const message = `${program} printed something unexpected in the pod ${names.pod}`;
-      return { data: shape.safeParse(parseJson(printed)).data, message };
+      return { data: shape.safeParse(parseJson(programOutput)).data, message };
     } catch (error) {
       // A pod that was removed or isn't running yet counts as not responding.
       if (!(error instanceof PlatformError)) throw error;
-      const missing = explainMissingProgram(error.message, program);
-      return { data: undefined, message: missing ?? `the sidecar can't be queried in its pod: ${error.message}` };
+      const missingProgram = explainMissingProgram(error.message, program);
+      return {
+        data: undefined,
+        message: missingProgram ?? `the sidecar can't be queried in its pod: ${error.message}`,
+      };
     }
   };
   return {
-    look: async () => {
-      const { data, message } = await query(looked, "look");
+    checkNode: async () => {
+      const { data, message } = await query(nodeCheckSchema, "look");
       return data ?? { ok: false, message };
     },
     blockHash: async (number) => (await query(z.string(), "block", String(number))).data,

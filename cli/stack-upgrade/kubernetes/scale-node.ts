@@ -55,8 +55,8 @@ function isKept({ metadata }: Pod): boolean {
 async function releasePod(cluster: Cluster): Promise<void> {
   const pod = await findPod(cluster);
   if (pod === undefined || !isKept(pod)) return;
-  const others = pod.metadata.finalizers.filter((name) => name !== podFinalizer);
-  await setFinalizers(pod, others, cluster);
+  const otherFinalizers = pod.metadata.finalizers.filter((name) => name !== podFinalizer);
+  await setFinalizers(pod, otherFinalizers, cluster);
 }
 
 async function setFinalizers({ metadata: { uid } }: Pod, finalizers: readonly string[], cluster: Cluster) {

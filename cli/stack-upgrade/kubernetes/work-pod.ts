@@ -14,24 +14,24 @@ const graceSeconds = 10;
 const sourceLocation = "/source";
 
 /** Runs a program on the node's claim in a separate pod to completion, and removes the pod. An upgrade runs one pod at a time. */
-export async function runWorkPod(place: WorkLocation, what: Work, work: ClusterWork): Promise<void> {
+export async function runWorkPod(location: WorkLocation, what: Work, work: ClusterWork): Promise<void> {
   const { cluster } = work;
   const name = names.job;
   const user = findNodeUser(await requireWorkload(cluster));
   if (user === undefined) {
     throw new PlatformError(`the StatefulSet ${names.workload} does not specify its node's user`, false);
   }
-  const owner = formatLabelId(place);
+  const owner = formatLabelId(location);
   const left = await findPod(cluster, name);
-  const theirs = left?.metadata.labels[upgradeLabel] ?? "unnamed";
-  if (left !== undefined && theirs !== owner && !hasFinished(left)) {
-    throw new PlatformError(`${name} runs for another upgrade (${theirs}); wait for it to exit`, true);
+  const ownerLabel = left?.metadata.labels[upgradeLabel] ?? "unnamed";
+  if (left !== undefined && ownerLabel !== owner && !hasFinished(left)) {
+    throw new PlatformError(`${name} runs for another upgrade (${ownerLabel}); wait for it to exit`, true);
   }
   // A pod that a killed run left behind may still be working until it is gone.
   await cluster.remove("pod", name);
-  const metadata = buildMetadata(name, place);
+  const metadata = buildMetadata(name, location);
   const create = () =>
-    cluster.create({ apiVersion: "v1", kind: "Pod", metadata, spec: buildWorkSpec(place, what, user) });
+    cluster.create({ apiVersion: "v1", kind: "Pod", metadata, spec: buildWorkSpec(location, what, user) });
   if (!(await pollCluster(create, Boolean, removalTimeoutMs, work))) {
     throw new PlatformError(`the pod ${name} of an earlier run was not removed within ${removalTimeoutMs} ms`, true);
   }
@@ -52,9 +52,9 @@ async function waitForEnd(name: string, withinMs: number, work: ClusterWork): Pr
     throw new PlatformError(`${name} did not finish within ${withinMs} ms, and was removed${why}`, false);
   }
   if (found.status.phase === "Succeeded") return;
-  const printed = await cluster.readLogs(name);
+  const podLogs = await cluster.readLogs(name);
   const status = found.status.containerStatuses[0]?.state.terminated?.exitCode ?? "unknown";
-  throw new PlatformError(explainJobEnd(name, { status, printed, program: workspaceProgram }), false);
+  throw new PlatformError(explainJobEnd(name, { status, printed: podLogs, program: workspaceProgram }), false);
 }
 
 function hasFinished({ status }: Pod): boolean {
@@ -62,16 +62,18 @@ function hasFinished({ status }: Pod): boolean {
 }
 
 function explainWait({ status }: Pod): string {
-  const unscheduled = status.conditions.find((found) => found.type === "PodScheduled" && found.status === "False");
-  const waiting = status.containerStatuses[0]?.state.waiting;
-  const reasons = [waiting?.reason, waiting?.message].filter((word) => word !== undefined);
-  const why = unscheduled?.message ?? reasons.join(": ");
+  const schedulingFailure = status.conditions.find(
+    (found) => found.type === "PodScheduled" && found.status === "False",
+  );
+  const waitingState = status.containerStatuses[0]?.state.waiting;
+  const reasons = [waitingState?.reason, waitingState?.message].filter((word) => word !== undefined);
+  const why = schedulingFailure?.message ?? reasons.join(": ");
   return why === "" ? "" : ` (${why})`;
 }
 
 /** Builds a pod for namespaces with the Pod Security Standard `restricted`; it runs as the owner of the node's files. Pure. */
 function buildWorkSpec(
-  place: WorkLocation,
+  location: WorkLocation,
   { action, withinMs }: Work,
   { uid, gid }: Readonly<{ uid: number; gid: number }>,
 ) {
@@ -94,8 +96,14 @@ function buildWorkSpec(
     containers: [
       {
         name: "work",
-        image: place.toolImage,
-        command: ["node", workspaceProgram, action, volumeLocation, ...(isRestore ? [place.id, sourceLocation] : [])],
+        image: location.toolImage,
+        command: [
+          "node",
+          workspaceProgram,
+          action,
+          volumeLocation,
+          ...(isRestore ? [location.id, sourceLocation] : []),
+        ],
         securityContext: {
           allowPrivilegeEscalation: false,
           readOnlyRootFilesystem: true,
@@ -107,7 +115,7 @@ function buildWorkSpec(
     ],
     volumes: [
       { name: "volume", persistentVolumeClaim: { claimName: names.claim } },
-      ...(isRestore ? [{ name: "source", persistentVolumeClaim: { claimName: nameCopy(place) } }] : []),
+      ...(isRestore ? [{ name: "source", persistentVolumeClaim: { claimName: nameCopy(location) } }] : []),
     ],
   };
 }

@@ -14,7 +14,7 @@ const container = z.object({
   volumeMounts: z.array(z.object({ name: z.string(), subPath: z.string().optional() })).default([]),
 });
 
-const workloadShape = z.object({
+const workloadSchema = z.object({
   metadata: z.object({
     uid: z.string(),
     /** Increases with every change to the specification, also of the number of pods, even one that is later reverted. */
@@ -35,7 +35,7 @@ const workloadShape = z.object({
 });
 
 /** StatefulSet fields of the node that an upgrade reads (Kubernetes API, apps/v1). */
-export type Workload = Readonly<z.output<typeof workloadShape>>;
+export type Workload = Readonly<z.output<typeof workloadSchema>>;
 
 const containerStatus = z.object({
   name: z.string(),
@@ -55,7 +55,7 @@ const podStatus = z.object({
   initContainerStatuses: z.array(containerStatus).default([]),
 });
 
-const podShape = z.object({
+const podSchema = z.object({
   metadata: z.object({
     uid: z.string(),
     labels,
@@ -69,14 +69,14 @@ const podShape = z.object({
 });
 
 /** Pod fields that an upgrade reads (Kubernetes API, v1). */
-export type Pod = Readonly<z.output<typeof podShape>>;
+export type Pod = Readonly<z.output<typeof podSchema>>;
 
 export function findWorkload(cluster: Cluster): Promise<Workload | undefined> {
-  return cluster.find(workloadShape, "statefulset", names.workload);
+  return cluster.find(workloadSchema, "statefulset", names.workload);
 }
 
 export function findPod(cluster: Cluster, name: string = names.pod): Promise<Pod | undefined> {
-  return cluster.find(podShape, "pod", name);
+  return cluster.find(podSchema, "pod", name);
 }
 
 /** @throws {PlatformError} if there is none. */

@@ -3,7 +3,7 @@ import { createPulumiCli, formatBackend } from "./pulumi-cli.ts";
 import type { PulumiRun } from "./pulumi-process.ts";
 
 /** As printed by Pulumi 3.259. */
-const printed = `{
+const printedError = `{
   "gatehouse:limits": {
     "value": "{\\"node\\":{\\"cpus\\":1}}",
     "objectValue": { "node": { "cpus": 1 } },
@@ -14,7 +14,10 @@ const printed = `{
 }`;
 
 test("reads a stack configuration although its secrets have no value", async () => {
-  const pulumi = createPulumiCli({ stack: "prod", configFile: "/srv/Pulumi.prod.yaml" }, { run: async () => printed });
+  const pulumi = createPulumiCli(
+    { stack: "prod", configFile: "/srv/Pulumi.prod.yaml" },
+    { run: async () => printedError },
+  );
   expect(await pulumi.readConfig()).toEqual({
     "gatehouse:limits": '{"node":{"cpus":1}}',
     "gatehouse:nodeImage": "node:0.16.2",
@@ -23,7 +26,7 @@ test("reads a stack configuration although its secrets have no value", async () 
 });
 
 test("reads a stack's containers and StatefulSets from its exported state", async () => {
-  const exported = JSON.stringify({
+  const exportedStack = JSON.stringify({
     version: 3,
     deployment: {
       resources: [
@@ -37,7 +40,7 @@ test("reads a stack's containers and StatefulSets from its exported state", asyn
   const asked: (readonly string[])[] = [];
   const run = async ({ args }: PulumiRun) => {
     asked.push(args);
-    return exported;
+    return exportedStack;
   };
   const pulumi = createPulumiCli({ stack: "prod", configFile: "/srv/Pulumi.prod.yaml" }, { run });
   expect(await pulumi.readIds("docker:index/container:Container")).toEqual(new Map([["urn:b", "4ac1"]]));

@@ -14,9 +14,9 @@ export type ConfigValues = Readonly<Record<string, string | undefined>>;
 /** Values to set by full key; undefined removes the key. */
 export type ConfigChange = Readonly<Record<string, string | undefined>>;
 
-const stepShape = z.object({ op: z.string(), urn: z.string() });
+const stepSchema = z.object({ op: z.string(), urn: z.string() });
 
-export type PreviewedStep = Readonly<z.output<typeof stepShape>>;
+export type PreviewedStep = Readonly<z.output<typeof stepSchema>>;
 
 /** Pulumi commands that an upgrade runs for one stack. Each throws {@link PulumiError}. */
 export type PulumiCli = ReturnType<typeof createPulumiCli>;
@@ -25,56 +25,57 @@ const shortMs = 120_000;
 const previewMs = 600_000;
 
 /** A secret has no value without --show-secrets. */
-const configShape = z.record(z.string(), z.object({ value: z.unknown().optional() }));
-const whoamiShape = z.object({ url: z.string() });
-const exportShape = z.object({
+const configSchema = z.record(z.string(), z.object({ value: z.unknown().optional() }));
+const whoamiSchema = z.object({ url: z.string() });
+const exportSchema = z.object({
   deployment: z.object({
     resources: z.array(z.object({ urn: z.string(), type: z.string(), id: z.string().optional() })).default([]),
   }),
 });
-const previewShape = z.object({ steps: z.array(stepShape).default([]) });
+const previewSchema = z.object({ steps: z.array(stepSchema).default([]) });
 
 export function createPulumiCli(
   { stack, configFile }: Readonly<{ stack: string; configFile: string }>,
   { run }: Readonly<{ run: RunPulumi }>,
 ) {
   const quiet = ["--non-interactive", "--color", "never"];
-  const common = ["--stack", stack, ...quiet];
-  const up = ["up", "--yes", "--skip-preview", "--config-file", configFile, ...common];
+  const commonArguments = ["--stack", stack, ...quiet];
+  const up = ["up", "--yes", "--skip-preview", "--config-file", configFile, ...commonArguments];
   const query = async <Shape>(shape: z.ZodType<Shape>, args: readonly string[], withinMs = shortMs): Promise<Shape> => {
     const { data } = shape.safeParse(parseJson(await run({ args, withinMs })));
     if (data !== undefined) return data;
     throw new PulumiError(`pulumi ${args[0] ?? ""} printed something unexpected; is this version of Pulumi supported?`);
   };
-  const setIn = async (file: string, change: ConfigChange): Promise<void> => {
+  const setInFile = async (file: string, change: ConfigChange): Promise<void> => {
     const config = (...words: readonly string[]) =>
-      run({ args: ["config", ...words, "--config-file", file, ...common], withinMs: shortMs });
+      run({ args: ["config", ...words, "--config-file", file, ...commonArguments], withinMs: shortMs });
     const set = Object.entries(change).flatMap(([key, value]) => (value === undefined ? [] : [`${key}=${value}`]));
-    const removed = Object.keys(change).filter((key) => change[key] === undefined);
+    const removedKeys = Object.keys(change).filter((key) => change[key] === undefined);
     if (set.length > 0) await config("set-all", ...set.flatMap((pair) => ["--plaintext", pair]));
-    for (const key of removed) await config("rm", key);
+    for (const key of removedKeys) await config("rm", key);
   };
   return {
     /** Reads the address of the backend that holds the state, without secrets: another backend may have a stack with the same name. */
-    readBackend: async () => formatBackend((await query(whoamiShape, ["whoami", "--json", ...quiet])).url),
+    readBackend: async () => formatBackend((await query(whoamiSchema, ["whoami", "--json", ...quiet])).url),
     readConfig: async (): Promise<ConfigValues> => {
-      const values = await query(configShape, ["config", "--json", "--config-file", configFile, ...common]);
+      const values = await query(configSchema, ["config", "--json", "--config-file", configFile, ...commonArguments]);
       return Object.fromEntries(Object.entries(values).map(([key, { value }]) => [key, formatValue(value)]));
     },
-    readOutputs: () => query(z.unknown(), ["stack", "output", "--json", ...common]),
+    readOutputs: () => query(z.unknown(), ["stack", "output", "--json", ...commonArguments]),
     /** Previews an update with a changed configuration; leaves the stack's own unchanged. */
     preview: async (change: ConfigChange): Promise<readonly PreviewedStep[]> => {
       await using directory = await mkdtempDisposable(join(tmpdir(), "gatehouse-preview-"));
       const file = join(directory.path, "Pulumi.preview.yaml");
       await copyFile(configFile, file);
-      await setIn(file, change);
+      await setInFile(file, change);
       try {
-        return (await query(previewShape, ["preview", "--json", "--config-file", file, ...common], previewMs)).steps;
+        return (await query(previewSchema, ["preview", "--json", "--config-file", file, ...commonArguments], previewMs))
+          .steps;
       } catch (error) {
         throw error instanceof PulumiError ? explainPreview(error) : error;
       }
     },
-    setConfig: (change: ConfigChange) => setIn(configFile, change),
+    setConfig: (change: ConfigChange) => setInFile(configFile, change),
     update: async (options: Pick<PulumiRun, "withinMs" | "onLine">): Promise<void> =>
       void (await run({ args: up, ...options })),
     /** Finds the processes of this stack's `pulumi up`, by any run of the command. */
@@ -82,12 +83,12 @@ export function createPulumiCli(
     interrupt: (pid: number): void => sendSignal(pid, "SIGINT"),
     refresh: async (urns: readonly string[], withinMs: number): Promise<void> => {
       const targets = urns.flatMap((urn) => ["--target", urn]);
-      const args = ["refresh", "--yes", "--skip-preview", "--config-file", configFile, ...targets, ...common];
+      const args = ["refresh", "--yes", "--skip-preview", "--config-file", configFile, ...targets, ...commonArguments];
       await run({ args, withinMs });
     },
     /** Reads the ids of a type's resources from the stack's state, by URN: a container's in the engine, or `namespace/name` in a cluster. */
     readIds: async (type: string): Promise<ReadonlyMap<string, string>> => {
-      const { deployment } = await query(exportShape, ["stack", "export", ...common]);
+      const { deployment } = await query(exportSchema, ["stack", "export", ...commonArguments]);
       const found = deployment.resources.filter((resource) => resource.type === type);
       return new Map(found.flatMap(({ urn, id }) => (id === undefined ? [] : [[urn, id] as const])));
     },
@@ -113,9 +114,9 @@ const shownChars = 2_000;
 
 /** Extracts a preview's errors from the document that it prints before the summary. */
 function explainPreview(error: PulumiError): PulumiError {
-  const reported = [...error.said.matchAll(/"message": ("(?:[^"\\]|\\.)*"),\s*"severity": "error"/g)];
-  if (reported.length === 0) return error;
-  const words = reported
+  const reportedMessages = [...error.said.matchAll(/"message": ("(?:[^"\\]|\\.)*"),\s*"severity": "error"/g)];
+  if (reportedMessages.length === 0) return error;
+  const words = reportedMessages
     .map(([, text = '""']) => stripVTControlCharacters(JSON.parse(text) as string).trim())
     .join("\n");
   return new PulumiError(`pulumi preview failed: ${words.slice(0, shownChars)}`, error.said, { cause: error });

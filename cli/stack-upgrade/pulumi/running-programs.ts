@@ -9,8 +9,8 @@ const psLimits = { timeout: 10_000, maxBuffer: 16_777_216 };
 /** Finds the processes that were started with these arguments, by any program; throws if this machine doesn't show its processes. */
 export async function findProcessesByArguments(args: readonly string[]): Promise<readonly number[]> {
   const commands = await readPrograms();
-  const wanted = ` ${args.join(" ")} `;
-  return commands.flatMap(({ pid, command }) => (command.includes(wanted) && pid !== process.pid ? [pid] : []));
+  const argumentText = ` ${args.join(" ")} `;
+  return commands.flatMap(({ pid, command }) => (command.includes(argumentText) && pid !== process.pid ? [pid] : []));
 }
 
 /**
@@ -20,8 +20,8 @@ export async function findProcessesByArguments(args: readonly string[]): Promise
 export async function killTree(root: number): Promise<void> {
   const programs = await readPrograms();
   const tree = new Set([root]);
-  for (let before = 0; before < tree.size;) {
-    before = tree.size;
+  for (let sizeBefore = 0; sizeBefore < tree.size;) {
+    sizeBefore = tree.size;
     for (const { pid, parent } of programs) if (tree.has(parent)) tree.add(pid);
   }
   for (const pid of tree) {

@@ -45,7 +45,7 @@ export function createStackWorld(newVersion: NewVersion, kind: StackTarget["kind
       ? createDockerPlatform(prefix, target, engine)
       : createKubernetesPlatform(prefix, target, createWorldCluster(parts), { clock: time.clock, pause });
   return {
-    record: { ...begunRecord, target: targets[kind] },
+    record: { ...startedRecord, target: targets[kind] },
     createPlatform,
     state,
     kills,
@@ -76,7 +76,7 @@ export function createStackWorld(newVersion: NewVersion, kind: StackTarget["kind
       pause,
       signal,
       proof: { everyMs: 1, steadyMs: 0 },
-      backLimits: begunRecord.limits,
+      backLimits: startedRecord.limits,
     }),
   };
 }
@@ -95,7 +95,7 @@ function createState(kind: StackTarget["kind"]): WorldState {
     config: { "gatehouse:nodeImage": oldImage, "gatehouse:target": kind, "gatehouse:namespace": "pay" },
     backend: "file:///srv/state",
     pulumiKnows: oldImage,
-    isPulumiThere: true,
+    isPulumiInstalled: true,
     keepsSidecar: false,
     lockedBy: undefined,
     processes: new Map(),
@@ -136,7 +136,7 @@ const targets: Readonly<Record<StackTarget["kind"], StackTarget>> = {
   kubernetes: { kind: "kubernetes", context: "production", namespace: "pay" },
 };
 
-const begunRecord: StackRecord = {
+const startedRecord: StackRecord = {
   id: "2027-01-05",
   stack: "prod",
   directory: "/srv/gatehouse",

@@ -20,8 +20,8 @@ export type Typing = Readonly<{
 /** Creates an operator who types the command for a confirmed upgrade; `backLimits`: min time limits of its rollback. */
 export function createTyping(
   world: StackWorld,
-  begun: StackRecord = world.record,
-  backLimits: StackLimits = begun.limits,
+  startedRecord: StackRecord = world.record,
+  backLimits: StackLimits = startedRecord.limits,
 ): Typing {
   let onDisk: StackRecord | undefined;
   const lines: string[] = [];
@@ -29,7 +29,7 @@ export function createTyping(
     const { signal } = new AbortController();
     const dependencies = { ...world.steps(signal), backLimits, say: (line: string) => void lines.push(line) };
     return runStackUpgrade(
-      onDisk ?? begun,
+      onDisk ?? startedRecord,
       {
         isResumed: onDisk !== undefined,
         remember: async (record) => {
@@ -47,14 +47,14 @@ export function createTyping(
     if (now !== undefined) void world.kills.killAt(changes, true).then(now.resolve);
   };
   return {
-    record: () => onDisk ?? begun,
+    record: () => onDisk ?? startedRecord,
     lines,
     type: async (kill) => {
       if (kill === undefined) return await run(kill);
       const stage = Promise.withResolvers<"killed">();
       armed = "inStage" in kill ? stage : undefined;
-      const killed = "inStage" in kill ? stage.promise : world.kills.killAt(kill.at, kill.isAfter);
-      const ended = await Promise.race([killed, run(kill)]);
+      const killEvent = "inStage" in kill ? stage.promise : world.kills.killAt(kill.at, kill.isAfter);
+      const ended = await Promise.race([killEvent, run(kill)]);
       armed = undefined;
       world.kills.spare();
       return ended === "killed" ? undefined : ended;

@@ -21,7 +21,7 @@ export async function typeUpgrade(
   options: Partial<StackUpgradeOptions>,
   dependencies: Omit<StackUpgradeDependencies, "output">,
 ) {
-  const printed: string[] = [];
+  const printedLines: string[] = [];
   const typed: StackUpgradeOptions = {
     stack: "prod",
     requested: { image: newImage, version: undefined },
@@ -35,10 +35,10 @@ export async function typeUpgrade(
     confirm: undefined,
     ...options,
   };
-  const print = (text: string) => void printed.push(text);
+  const print = (text: string) => void printedLines.push(text);
   const output = { out: print, error: print, isColored: false };
   const status = await runStackUpgradeCommand(typed, { ...dependencies, output });
-  return { status, printed: printed.join("") };
+  return { status, printed: printedLines.join("") };
 }
 
 /** Runs that command on a world's stack; `useConfig` is called with the configuration file of each Pulumi run. */

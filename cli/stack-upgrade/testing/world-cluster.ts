@@ -80,7 +80,7 @@ export function createWorldCluster(parts: WorldParts): Cluster {
   };
 }
 
-const jobShape = z.object({ containers: z.array(z.object({ command: z.array(z.string()) })) });
+const jobSchema = z.object({ containers: z.array(z.object({ command: z.array(z.string()) })) });
 
 function createObject(parts: WorldParts, object: ClusterObject): boolean {
   const { state } = parts;
@@ -97,7 +97,7 @@ function createObject(parts: WorldParts, object: ClusterObject): boolean {
   }
   const name = object.metadata?.name ?? "";
   if (state.jobs.has(name)) return false;
-  const action = jobShape.parse(object.spec).containers[0]?.command[2] ?? "";
+  const action = jobSchema.parse(object.spec).containers[0]?.command[2] ?? "";
   state.begun.push(action);
   const owner = object.metadata?.labels?.[upgradeLabel] ?? "";
   state.jobs.set(name, { owner, action, task: parts.time.begin(listJobSteps(parts, action)) });
@@ -141,14 +141,14 @@ function removeObject({ state }: WorldParts, kind: ClusterKind, name: string): v
 
 /** Lists the steps of a snapshot. The snapshot is torn if the volume is written to during these steps, or if the volume's machine has not flushed it yet. */
 function listSnapshotSteps({ state, meet }: WorldParts): readonly TaskStep[] {
-  const [before, pods] = [state.live, state.cluster.pods];
-  const wasStill = state.cluster.pod === undefined && state.cluster.isFlushed;
+  const [livePrograms, pods] = [state.live, state.cluster.pods];
+  const wasIdle = state.cluster.pod === undefined && state.cluster.isFlushed;
   return [
     { afterMs: 0.5 * state.copyMs, effect: () => meet("copy") },
     {
       afterMs: state.copyMs,
       effect: () => {
-        state.copy = wasStill && pods === state.cluster.pods ? before : [...before, torn];
+        state.copy = wasIdle && pods === state.cluster.pods ? livePrograms : [...livePrograms, torn];
       },
     },
   ];

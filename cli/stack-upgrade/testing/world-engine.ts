@@ -85,14 +85,14 @@ function listSteps({ state, meet }: WorldParts, action: string): readonly TaskSt
   if (action === "look") return [];
   if (action === "copy") {
     if (marks.has("copied")) return [];
-    const [before, starts] = [state.live, countStarts(state)];
+    const [livePrograms, starts] = [state.live, countStarts(state)];
     const wasRunning = state.containers.get(names.node)?.running === true;
     return [
       at(0, () => marks.add("half")),
       at(0.5, () => meet("copy")),
       at(1, () => {
-        const isWhole = !wasRunning && starts === countStarts(state);
-        state.copy = isWhole ? before : [...before, torn];
+        const isConsistent = !wasRunning && starts === countStarts(state);
+        state.copy = isConsistent ? livePrograms : [...livePrograms, torn];
         marks.delete("half");
         marks.add("copied");
       }),

@@ -13,7 +13,7 @@ export function createWorldPulumi(parts: WorldParts): PulumiCli {
   } = parts;
   return {
     readBackend: async () => {
-      if (!state.isPulumiThere) throw new PulumiError("pulumi whoami --json can't be run (ENOENT)");
+      if (!state.isPulumiInstalled) throw new PulumiError("pulumi whoami --json can't be run (ENOENT)");
       return formatBackend(state.backend);
     },
     readConfig: async () => ({ ...state.config }),
@@ -26,7 +26,7 @@ export function createWorldPulumi(parts: WorldParts): PulumiCli {
     preview: async () => [{ op: "replace", urn: `urn:pulumi:prod::gatehouse::docker:Container::${names.node}` }],
     setConfig: (set) =>
       change(() => {
-        if (!state.isPulumiThere) throw new PulumiError("pulumi config set-all can't be run (ENOENT)");
+        if (!state.isPulumiInstalled) throw new PulumiError("pulumi config set-all can't be run (ENOENT)");
         Object.assign(state.config, set);
       }),
     update: async ({ withinMs }) => {

@@ -60,7 +60,7 @@ export type WorldState = {
   config: Record<string, string | undefined>;
   backend: string;
   pulumiKnows: string | undefined;
-  isPulumiThere: boolean;
+  isPulumiInstalled: boolean;
   /** Whether an update leaves the sidecar unchanged and waits until it is healthy. */
   keepsSidecar: boolean;
   /** Process that holds Pulumi's lock; a killed process keeps it. */

@@ -24,17 +24,17 @@ type Running = { readonly steps: TaskStep[]; readonly beganMs: number; failure: 
 /** Creates a simulated clock at 0 ms. */
 export function createWorldTime(): WorldTime {
   let nowMs = 0;
-  const running: Running[] = [];
+  const runningTasks: Running[] = [];
   const advance = (ms: number) => {
     nowMs += ms;
-    for (const task of running) runDue(task, nowMs);
+    for (const task of runningTasks) runDue(task, nowMs);
   };
   return {
     clock: { wallMs: () => nowMs, monotonicMs: () => nowMs },
     advance,
     begin: (steps) => {
       const task: Running = { steps: [...steps], beganMs: nowMs, failure: undefined };
-      running.push(task);
+      runningTasks.push(task);
       runDue(task, nowMs);
       return {
         isDone: () => task.steps.length === 0,

@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 afterEach(() => resources.pop()?.disposeAsync());
 
-function budgetOf(
+function createBudget(
   limit: number,
   used: () => number,
   {
@@ -67,7 +67,7 @@ function open(port: number, localAddress = "127.0.0.1") {
   return Object.assign(seen, { ask: (path = "/") => socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`), socket });
 }
 
-async function answered(port: number, localAddress?: string) {
+async function requestResponse(port: number, localAddress?: string) {
   const connection = open(port, localAddress);
   connection.ask();
   await soon(() => connection.text.includes("200 OK"));
@@ -82,7 +82,7 @@ describe("the connection limit of a process", () => {
     ["is at least one", 160, 160, 1],
     ["is the setting if descriptors are unlimited", Number.POSITIVE_INFINITY, 40, 20_000],
   ])("%s", (_, limit, used, max) => {
-    const budget = budgetOf(limit, () => used);
+    const budget = createBudget(limit, () => used);
     budget.listener({ name: "public" });
     expect(budget.state().max).toBe(max);
   });
@@ -98,51 +98,51 @@ describe("the connection limit of a process", () => {
     ["is the setting if memory suffices", { memoryBytes: 8_589_934_592 }, 20_000, "setting"],
     ["has a minimum, however little memory there is", { memoryBytes: 1_048_576 }, 64, "memory"],
   ])("%s", (_, settings, max, bound) => {
-    const budget = budgetOf(1_048_576, () => 40, settings);
+    const budget = createBudget(1_048_576, () => 40, settings);
     budget.listener({ name: "public" });
     expect(budget.state()).toMatchObject({ max, bound });
   });
 
   test("a public listener leaves a quarter to the others, and the admin port is not counted", async () => {
-    const budget = budgetOf(32, () => 0);
+    const budget = createBudget(32, () => 0);
     const anybody = await serve(budget.listener({ name: "public", leavesRoom: true }), () => true);
     const known = await serve(budget.listener({ name: "private" }), () => true);
     const operators = await serve(budget.operators(), () => true);
     expect(budget.state().max).toBe(8);
     for (let at = 0; at < 6; at += 1) open(anybody).ask("/busy");
     await soon(() => budget.state().open === 6);
-    const rejected = open(anybody);
-    await soon(() => rejected.isClosed);
-    expect(rejected.text).toMatch(
+    const rejectedSocket = open(anybody);
+    await soon(() => rejectedSocket.isClosed);
+    expect(rejectedSocket.text).toMatch(
       /^HTTP\/1\.1 503 Service Unavailable\r\n[^]*Retry-After: 1\r\n[^]*too many connections; retry later\n$/,
     );
-    await answered(known);
-    for (let at = 0; at < 4; at += 1) await answered(operators);
+    await requestResponse(known);
+    for (let at = 0; at < 4; at += 1) await requestResponse(operators);
     expect(budget.state()).toMatchObject({ open: 7, fullForMs: 0 });
   });
 });
 
 describe("connections closed when slots run out", () => {
   test("are first those without a request, then the longest idle, and never one in use", async () => {
-    const budget = budgetOf(16, () => 0);
+    const budget = createBudget(16, () => 0);
     const port = await serve(budget.listener({ name: "public" }), () => true);
-    const [busy, first] = [open(port), await answered(port)];
+    const [busy, first] = [open(port), await requestResponse(port)];
     busy.ask("/busy");
     now = 10;
-    const second = await answered(port);
-    const silent = open(port);
+    const secondResponse = await requestResponse(port);
+    const silentSocket = open(port);
     await soon(() => budget.state().open === 4);
     now = 2_000;
-    await answered(port);
-    await soon(() => silent.isClosed);
-    await answered(port);
+    await requestResponse(port);
+    await soon(() => silentSocket.isClosed);
+    await requestResponse(port);
     await soon(() => first.isClosed);
-    expect([busy.isClosed, second.isClosed]).toEqual([false, false]);
+    expect([busy.isClosed, secondResponse.isClosed]).toEqual([false, false]);
     expect(await budget.metrics.metrics()).toContain('gatehouse_connections_shed_total{listener="public"} 2');
   });
 
   test("include an incomplete request, which gets a 408", async () => {
-    const budget = budgetOf(4, () => 0);
+    const budget = createBudget(4, () => 0);
     const port = await serve(budget.listener({ name: "public" }), () => true);
     const slow = open(port);
     slow.socket.write("POST /busy HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf");
@@ -150,32 +150,32 @@ describe("connections closed when slots run out", () => {
     const rejected = open(port);
     await soon(() => rejected.isClosed);
     now = 4_000;
-    await answered(port);
+    await requestResponse(port);
     await soon(() => slow.isClosed);
     expect(slow.text).toMatch(/^HTTP\/1\.1 408 /);
   });
 
   test("include one from an address over its share, immediately, for an address without any", async () => {
-    const budget = budgetOf(32, () => 0, { connectionsPerAddress: 1_024 });
+    const budget = createBudget(32, () => 0, { connectionsPerAddress: 1_024 });
     const port = await serve(budget.listener({ name: "public" }));
     for (const address of ["127.0.2.1", "127.0.2.2"]) for (let at = 0; at < 4; at += 1) open(port, address);
     await soon(() => budget.state().open === 8);
-    await answered(port, "127.0.2.3");
+    await requestResponse(port, "127.0.2.3");
     expect(budget.state().open).toBe(8);
   });
 });
 
 describe("an address", () => {
   test("gets a new connection in exchange for its own idle one", async () => {
-    const budget = budgetOf(1_024, () => 0, { connectionsPerAddress: 1 });
+    const budget = createBudget(1_024, () => 0, { connectionsPerAddress: 1 });
     const port = await serve(budget.listener({ name: "public" }));
-    const first = await answered(port);
-    await answered(port);
+    const first = await requestResponse(port);
+    await requestResponse(port);
     await soon(() => first.isClosed);
   });
 
   test("is limited to the configured number if all are busy; a proxy is not limited", async () => {
-    const budget = budgetOf(1_024, () => 0, { connectionsPerAddress: 2 });
+    const budget = createBudget(1_024, () => 0, { connectionsPerAddress: 2 });
     const port = await serve(budget.listener({ name: "public" }), (address) => address === "127.0.2.9");
     const held = [open(port, "127.0.2.1"), open(port, "127.0.2.1")];
     for (const { ask } of held) ask("/busy");
@@ -183,12 +183,12 @@ describe("an address", () => {
     const third = open(port, "127.0.2.1");
     await soon(() => third.isClosed);
     expect(third.text).toMatch(/^HTTP\/1\.1 429 [^]*too many connections from this address; close some first\n$/);
-    for (const address of ["127.0.2.2", "127.0.2.9", "127.0.2.9", "127.0.2.9"]) await answered(port, address);
+    for (const address of ["127.0.2.2", "127.0.2.9", "127.0.2.9", "127.0.2.9"]) await requestResponse(port, address);
     held[0]?.socket.destroy();
     await soon(() => budget.state().open === 5);
-    await answered(port, "127.0.2.1");
-    const rejected = 'gatehouse_connections_rejected_total{listener="public",reason="address"} 1';
-    expect(await budget.metrics.metrics()).toContain(rejected);
+    await requestResponse(port, "127.0.2.1");
+    const rejectedMetric = 'gatehouse_connections_rejected_total{listener="public",reason="address"} 1';
+    expect(await budget.metrics.metrics()).toContain(rejectedMetric);
   });
 });
 

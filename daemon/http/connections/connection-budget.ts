@@ -80,23 +80,23 @@ export function createConnectionBudget(
   const { limit } = descriptors;
   const reserve = Math.min(descriptorReserve, Math.floor(limit * reserveShare));
   const spare = Math.min(spareDescriptors, Math.floor(limit * spareShare));
-  const shared: ListenerConnections[] = [];
+  const sharedListeners: ListenerConnections[] = [];
   // An address may open all its allowed connections at once.
   const burst = Math.max(connectionsPerAddress, burstSeconds * newConnectionsPerAddress);
   const makers = new NewConnections({ perSecond: newConnectionsPerAddress, burst }, clock);
   const byName = new Map<string, ListenerConnections>();
   const state = { used: descriptors.used(), max: Number.POSITIVE_INFINITY, fullAtMs: undefined as number | undefined };
-  const open = () => shared.reduce((all, { size }) => all + size, 0);
+  const open = () => sharedListeners.reduce((all, { size }) => all + size, 0);
   const update = () => {
     state.used = descriptors.used();
     const clients = byName.values().reduce((all, { size, leaving }) => all + size + leaving, 0);
     state.max = Math.max(1, Math.min(maxByMemory, limit - Math.max(reserve, (state.used ?? 0) - clients + spare)));
     const surplus = open() - state.max;
-    if (surplus > 0) shared.some((listener) => listener.shed(surplus));
+    if (surplus > 0) sharedListeners.some((listener) => listener.shed(surplus));
   };
   update();
-  const looks = setInterval(update, updateIntervalMs).unref();
-  const max = () => Math.min(state.max, connections * shared.length);
+  const updateTimer = setInterval(update, updateIntervalMs).unref();
+  const max = () => Math.min(state.max, connections * sharedListeners.length);
   const metrics = createConnectionMetrics(registry, {
     open: () => new Map([...byName].map(([name, { size }]) => [name, size])),
     max,
@@ -107,7 +107,7 @@ export function createConnectionBudget(
       name,
       maxPerAddress: () => Math.min(connectionsPerAddress, Math.max(1, Math.floor(room.max() / 2))),
       mayMake: (address) => makers.mayMake(address),
-      shedElsewhere: () => shared.some((listener) => listener !== added && listener.shed()),
+      shedElsewhere: () => sharedListeners.some((listener) => listener !== added && listener.shed()),
       wasFull: () => void (room.isShared && (state.fullAtMs = clock())),
       metrics,
       clock,
@@ -123,7 +123,7 @@ export function createConnectionBudget(
         hasRoom: () => open() < state.max,
         isShared: true,
       });
-      shared.push(made);
+      sharedListeners.push(made);
       return made;
     },
     operators: () => {
@@ -137,7 +137,7 @@ export function createConnectionBudget(
       bound: state.max >= connections ? "setting" : state.max === maxByMemory ? "memory" : "descriptors",
       fullForMs: state.fullAtMs === undefined ? undefined : clock() - state.fullAtMs,
     }),
-    [Symbol.dispose]: () => clearInterval(looks),
+    [Symbol.dispose]: () => clearInterval(updateTimer),
   };
 }
 

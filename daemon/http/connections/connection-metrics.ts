@@ -30,7 +30,7 @@ export function createConnectionMetrics(registry: Registry, { open, max }: Repor
       this.set(max());
     },
   });
-  const rejected = new Counter({
+  const rejectedCounter = new Counter({
     name: "gatehouse_connections_rejected_total",
     help: "Connections closed unserved. full: connection limit reached; address: too many from one address; rate: too many per second from one address, closed without a response.",
     labelNames: ["listener", "reason"],
@@ -43,7 +43,7 @@ export function createConnectionMetrics(registry: Registry, { open, max }: Repor
     registers,
   });
   return {
-    rejected: (listener, reason) => rejected.inc({ listener, reason }),
+    rejected: (listener, reason) => rejectedCounter.inc({ listener, reason }),
     shed: (listener) => shed.inc({ listener }),
   };
 }

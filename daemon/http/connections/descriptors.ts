@@ -11,7 +11,7 @@ export type Descriptors = Readonly<{
 const shown = "/proc/self/fd";
 
 /** Error codes that mean that the check itself could not get a descriptor. */
-const exhausted: ReadonlySet<string> = new Set(["EMFILE", "ENFILE"]);
+const exhaustedCodes: ReadonlySet<string> = new Set(["EMFILE", "ENFILE"]);
 
 /** Returns this process's descriptor limit (getrlimit(2), RLIMIT_NOFILE), and a function that counts open descriptors. */
 export function countOwnDescriptors(): Descriptors {
@@ -32,6 +32,6 @@ function countOpenDescriptors(limit: number): number | undefined {
     // Since Linux 6.2, the directory's size is the count, and reading it takes no descriptor.
     return statSync(shown).size || readdirSync(shown).length;
   } catch (error) {
-    return exhausted.has((error as NodeJS.ErrnoException).code ?? "") ? limit : undefined;
+    return exhaustedCodes.has((error as NodeJS.ErrnoException).code ?? "") ? limit : undefined;
   }
 }

@@ -64,7 +64,7 @@ export class HeldConnection {
    * Checks whether the client has read none of its pending output for `forMs`. Must be called repeatedly: the first call starts the timer.
    * Reading is measured in whole writes: a client that reads less than one, and less than everything pending, counts as reading nothing.
    */
-  takesNothing(nowMs: number, forMs: number): boolean {
+  isStalled(nowMs: number, forMs: number): boolean {
     const { bytesWritten, writableLength } = this.socket;
     const taken = bytesWritten - writableLength;
     if (writableLength === 0) this.#taking = undefined;
@@ -142,6 +142,6 @@ export function chooseToShed(
     found.push({ connection, rank: order.indexOf(kind) + (isGreedy ? 0 : order.length), sinceMs });
   }
   found.sort((one, other) => one.rank - other.rank || one.sinceMs - other.sinceMs);
-  const greedy = found.filter(({ rank }) => rank < order.length).length;
-  return found.slice(0, Math.max(max, Math.min(greedy, greedyMax))).map(({ connection }) => connection);
+  const greedyCount = found.filter(({ rank }) => rank < order.length).length;
+  return found.slice(0, Math.max(max, Math.min(greedyCount, greedyMax))).map(({ connection }) => connection);
 }

@@ -136,7 +136,7 @@ export class ListenerConnections {
     const sweep = () => {
       const { nowMs } = this;
       for (const held of this.#held.values()) {
-        if (held.takesNothing(nowMs, slowReaderTimeoutMs)) held.cut();
+        if (held.isStalled(nowMs, slowReaderTimeoutMs)) held.cut();
         const { kind, sinceMs } = held.server?.activity() ?? { kind: "busy", sinceMs: nowMs };
         // Later than a response's Keep-Alive header announces, never earlier, as in node:http.
         if (nowMs - sinceMs > maxMs[kind] + intervalMs) held.close(nowMs);
@@ -147,15 +147,15 @@ export class ListenerConnections {
   }
 
   /** Closes some idle connections, at least `least` if available; false if there are none. */
-  shed(least = 1): boolean {
+  shed(minCount = 1): boolean {
     const { nowMs } = this;
     if (nowMs < this.#nothingToShedUntilMs) return false;
-    const max = Math.max(least, Math.ceil(this.size * shedShare));
+    const max = Math.max(minCount, Math.ceil(this.size * shedShare));
     const share = Math.max(1, Math.floor(this.size / (this.#byAddress.size + 1)));
     const isOverShare = (address: string) => (this.#byAddress.get(address)?.size ?? 0) > share;
     const greedyMax = Math.max(max, Math.ceil(this.size * shedShareOfGreedy));
-    const chosen = chooseToShed(this.#held.values(), { nowMs, max, greedyMax, isOverShare });
-    const hasShed = this.#shed(chosen, nowMs);
+    const chosenConnection = chooseToShed(this.#held.values(), { nowMs, max, greedyMax, isOverShare });
+    const hasShed = this.#shed(chosenConnection, nowMs);
     if (hasShed) this.#room.wasFull();
     else this.#nothingToShedUntilMs = nowMs + checkAgainMs;
     return hasShed;
@@ -165,11 +165,11 @@ export class ListenerConnections {
   closeIdle({ unfinished }: Readonly<{ unfinished: boolean }>): void {
     const { nowMs } = this;
     for (const held of this.#held.values()) {
-      const isDeaf = held.takesNothing(nowMs, deafMs);
+      const isStalled = held.isStalled(nowMs, deafMs);
       const { kind } = held.activity(nowMs);
-      if (!isDeaf && (kind === "busy" || (kind === "unfinished" && !unfinished))) continue;
+      if (!isStalled && (kind === "busy" || (kind === "unfinished" && !unfinished))) continue;
       this.#forget(held);
-      if (isDeaf) held.socket.destroy();
+      if (isStalled) held.socket.destroy();
       else held.close(nowMs);
     }
   }
@@ -206,13 +206,13 @@ export class ListenerConnections {
     return true;
   }
 
-  #shed(chosen: readonly HeldConnection[], nowMs: number): boolean {
-    for (const held of chosen) {
+  #shed(chosenConnection: readonly HeldConnection[], nowMs: number): boolean {
+    for (const held of chosenConnection) {
       this.#room.metrics.shed(this.#room.name);
       this.#forget(held);
       if (this.#leave(held.socket)) held.close(nowMs);
     }
-    return chosen.length > 0;
+    return chosenConnection.length > 0;
   }
 
   #reject(socket: Socket, reason: ConnectionRejection): void {

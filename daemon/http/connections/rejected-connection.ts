@@ -13,18 +13,18 @@ export const requestTimeoutResponse = "HTTP/1.1 408 Request Timeout\r\nConnectio
  * Sends a rejected connection its response, and closes it soon, regardless of the client. Until then, its input is discarded: after an
  * immediate close, the reset would make the client's kernel discard the response.
  */
-export function rejectConnection(socket: Socket, answer: string): void {
+export function rejectConnection(socket: Socket, response: string): void {
   // A "close" event follows.
   socket.on("error", () => socket.destroy());
   // Not the socket's `setTimeout`, which every byte from the client would reset.
   const late = setTimeout(() => socket.destroy(), rejectionMs);
   socket.once("close", () => clearTimeout(late));
-  let discarded = 0;
+  let discardedBytes = 0;
   socket.on("data", (bytes: Buffer) => {
-    discarded += bytes.length;
-    if (discarded > rejectionBytes) socket.destroy();
+    discardedBytes += bytes.length;
+    if (discardedBytes > rejectionBytes) socket.destroy();
   });
-  socket.end(answer, "latin1");
+  socket.end(response, "latin1");
 }
 
 /** Formats a plain-text response after which the connection closes; `headers` are complete lines. */

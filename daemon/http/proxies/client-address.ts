@@ -12,7 +12,7 @@ export type ClientAddress = Readonly<{
 }>;
 
 /** Cache of which peers and earlier hops are trusted. An address has at most 45 characters, plus a zone. */
-const keptPeers = { max: 10_000, nameLength: 128 };
+const rememberedPeers = { max: 10_000, nameLength: 128 };
 
 /**
  * Determines the client's address: the connection's own, unless that is a trusted proxy; then the last address in X-Forwarded-For that isn't a
@@ -23,7 +23,7 @@ export function findClientAddress({
   forwardedHops: hopsMax,
 }: Omit<ProxySettings, "proxyProtocol">): ClientAddress {
   const isProxy = createNetworkList(trustedProxies);
-  const isTrusted = trustedProxies.length === 0 ? () => false : memoize(keptPeers, isProxy);
+  const isTrusted = trustedProxies.length === 0 ? () => false : memoize(rememberedPeers, isProxy);
   return {
     isTrusted,
     of: (remoteAddress, forwardedFor) => {
@@ -41,14 +41,14 @@ export function findClientAddress({
   };
 }
 
-const bracketed = /^\[([^\]]+)\](?::\d{1,5})?$/;
+const bracketedAddress = /^\[([^\]]+)\](?::\d{1,5})?$/;
 const withPort = /^([\d.]+):\d{1,5}$/;
 
 /** Parses an address that some proxies write with a port. Undefined for `unknown` and anything else that isn't an address. */
 function readNodeAddress(node: string): string | undefined {
   const text = node.trim();
   if (isIPv4(text)) return text;
-  const host = bracketed.exec(text)?.[1] ?? withPort.exec(text)?.[1] ?? text;
+  const host = bracketedAddress.exec(text)?.[1] ?? withPort.exec(text)?.[1] ?? text;
   return isIP(host) === 0 ? undefined : toPlainAddress(host);
 }
 

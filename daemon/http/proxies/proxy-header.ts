@@ -21,7 +21,7 @@ const fixedBytes = 16;
 export const proxyHeaderBytes = 4_096;
 
 const partial = { kind: "partial" } as const;
-const malformed = { kind: "malformed" } as const;
+const malformedHeader = { kind: "malformed" } as const;
 
 const lineStart = Buffer.from("PROXY ", "latin1");
 const portText = /^(?:0|[1-9]\d{0,4})$/;
@@ -33,7 +33,7 @@ const portText = /^(?:0|[1-9]\d{0,4})$/;
 export function readProxyHeader(bytes: Buffer): ProxyHeaderReading {
   if (hasSameStart(bytes, signature)) return bytes.length < fixedBytes ? partial : readVersion2(bytes);
   if (hasSameStart(bytes, lineStart)) return readVersion1(bytes);
-  return malformed;
+  return malformedHeader;
 }
 
 /** Checks whether `bytes` and `start` agree up to the shorter length. */
@@ -44,7 +44,7 @@ function hasSameStart(bytes: Buffer, start: Buffer): boolean {
 
 function readVersion1(bytes: Buffer): ProxyHeaderReading {
   const end = bytes.subarray(0, lineBytes).indexOf("\r\n", "latin1");
-  if (end === -1) return bytes.length < lineBytes ? partial : malformed;
+  if (end === -1) return bytes.length < lineBytes ? partial : malformedHeader;
   const endsAt = end + 2;
   const line = bytes.toString("latin1", 0, end);
   if (/^PROXY UNKNOWN(?: |$)/.test(line)) return { kind: "whole", endsAt, source: undefined };
@@ -54,15 +54,15 @@ function readVersion1(bytes: Buffer): ProxyHeaderReading {
     more.length === 0 &&
     [source, destination].every(isOfFamily) &&
     [sourcePort, destinationPort].every((port) => portText.test(port) && Number(port) <= 65_535);
-  return isWhole ? { kind: "whole", endsAt, source } : malformed;
+  return isWhole ? { kind: "whole", endsAt, source } : malformedHeader;
 }
 
 /** Families and transports by their byte, with the lengths of a source address and of all addresses; others have no address. */
-const addressed: ReadonlyMap<number, Readonly<{ source: number; all: number }>> = new Map([
+const addressedFamilies: ReadonlyMap<number, Readonly<{ source: number; all: number }>> = new Map([
   [0x11, { source: 4, all: 12 }],
   [0x21, { source: 16, all: 36 }],
 ]);
-const unaddressed: ReadonlySet<number> = new Set([0x00, 0x12, 0x22, 0x31, 0x32]);
+const unaddressedFamilies: ReadonlySet<number> = new Set([0x00, 0x12, 0x22, 0x31, 0x32]);
 
 function readVersion2(bytes: Buffer): ProxyHeaderReading {
   const command = bytes[12];
@@ -70,10 +70,10 @@ function readVersion2(bytes: Buffer): ProxyHeaderReading {
   const length = bytes.readUInt16BE(14);
   const endsAt = fixedBytes + length;
   const isLocal = command === 0x20;
-  const place = addressed.get(family);
-  if (!isLocal && command !== 0x21) return malformed;
-  if (place === undefined && !unaddressed.has(family)) return malformed;
-  if (endsAt > proxyHeaderBytes || (!isLocal && place !== undefined && length < place.all)) return malformed;
+  const place = addressedFamilies.get(family);
+  if (!isLocal && command !== 0x21) return malformedHeader;
+  if (place === undefined && !unaddressedFamilies.has(family)) return malformedHeader;
+  if (endsAt > proxyHeaderBytes || (!isLocal && place !== undefined && length < place.all)) return malformedHeader;
   if (bytes.length < endsAt) return partial;
   if (isLocal || place === undefined) return { kind: "whole", endsAt, source: undefined };
   const source = ipaddr.fromByteArray([...bytes.subarray(fixedBytes, fixedBytes + place.source)]).toString();

@@ -12,8 +12,8 @@ const sources = globSync(`${rooms}/**/*.ts`, { cwd: root })
 
 // The reverse needs no test: a log line whose event is not in the table does not compile.
 test("each event in the table is logged somewhere", () => {
-  const written = new Set(sources.flatMap((text) => [...text.matchAll(/"([a-z-]+)"/g)].map(([, name]) => name)));
-  expect(Object.keys(logEvents).filter((name) => !written.has(name))).toEqual([]);
+  const writtenEvents = new Set(sources.flatMap((text) => [...text.matchAll(/"([a-z-]+)"/g)].map(([, name]) => name)));
+  expect(Object.keys(logEvents).filter((name) => !writtenEvents.has(name))).toEqual([]);
 });
 
 test("no two chapters share an event name", () => {
@@ -23,8 +23,10 @@ test("no two chapters share an event name", () => {
 
 test("every event that may need an operator has an action, and each runbook exists", () => {
   const rows = Object.entries(logEvents);
-  const silent = rows.filter(([, { level, act, runbook }]) => level !== "info" && (act ?? runbook) === undefined);
-  expect(silent).toEqual([]);
+  const eventsWithoutAdvice = rows.filter(
+    ([, { level, act, runbook }]) => level !== "info" && (act ?? runbook) === undefined,
+  );
+  expect(eventsWithoutAdvice).toEqual([]);
   const lost = rows.filter(([, { runbook }]) => runbook && !existsSync(join(root, `docs/runbooks/${runbook}.md`)));
   expect(lost).toEqual([]);
 });

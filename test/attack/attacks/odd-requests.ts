@@ -2,7 +2,7 @@ import type { Attack } from "./attack.ts";
 import { asMany, openAttackingSocket, buildCall, waitUntilClosed, buildRequest } from "./attacker.ts";
 
 const body = buildCall(1, "eth_blockNumber", "[]");
-const smuggled = buildRequest(buildCall(666, "eth_blockNumber", "[]"));
+const smuggledRequest = buildRequest(buildCall(666, "eth_blockNumber", "[]"));
 const raw = (...lines: readonly string[]) => lines.join("\r\n");
 const host = "Host: a";
 const json = "Content-Type: application/json";
@@ -11,12 +11,12 @@ const webSocket = ["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-V
 
 /** Requests that programs interpret differently, and upgrades that have no meaning here. */
 const requests: readonly string[] = [
-  raw("POST / HTTP/1.1", host, json, length, "Transfer-Encoding: chunked", "", `0\r\n\r\n${smuggled}`),
-  raw("POST / HTTP/1.1", host, json, length, `Content-Length: 0`, "", body + smuggled),
-  raw("POST / HTTP/1.1", host, json, "Transfer-Encoding: chunked, identity", "", `0\r\n\r\n${smuggled}`),
-  raw("POST / HTTP/1.1", host, json, "Transfer-Encoding : chunked", length, "", body + smuggled),
+  raw("POST / HTTP/1.1", host, json, length, "Transfer-Encoding: chunked", "", `0\r\n\r\n${smuggledRequest}`),
+  raw("POST / HTTP/1.1", host, json, length, `Content-Length: 0`, "", body + smuggledRequest),
+  raw("POST / HTTP/1.1", host, json, "Transfer-Encoding: chunked, identity", "", `0\r\n\r\n${smuggledRequest}`),
+  raw("POST / HTTP/1.1", host, json, "Transfer-Encoding : chunked", length, "", body + smuggledRequest),
   raw("POST / HTTP/1.1", host, json, " folded: header", length, "", body),
-  `POST / HTTP/1.1\nHost: a\nContent-Length: ${body.length}\n\n${body}${smuggled}`,
+  `POST / HTTP/1.1\nHost: a\nContent-Length: ${body.length}\n\n${body}${smuggledRequest}`,
   raw("POST / HTTP/1.1", host, json, "Content-Length: +10", "", body),
   raw("POST / HTTP/1.1", host, json, "Content-Length: 99999999999999999999", "", body),
   raw("POST / HTTP/1.1", host, json, "Transfer-Encoding: chunked", "", `ffffffffffffffff\r\n${body}`),

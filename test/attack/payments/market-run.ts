@@ -54,10 +54,10 @@ async function buy({ host, port }: Target, buyer: number, dispatcher: Agent | un
       ...(dispatcher === undefined ? {} : { dispatcher }),
     });
   try {
-    const unpaid = await request({});
-    const text = await unpaid.text();
-    if (unpaid.status !== 402) return `unpaid: HTTP ${unpaid.status}: ${text.slice(0, 200)}`;
-    const [offer] = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "").accepts;
+    const unpaidRequest = await request({});
+    const text = await unpaidRequest.text();
+    if (unpaidRequest.status !== 402) return `unpaid: HTTP ${unpaidRequest.status}: ${text.slice(0, 200)}`;
+    const [offer] = decodePaymentRequiredHeader(unpaidRequest.headers.get("PAYMENT-REQUIRED") ?? "").accepts;
     if (offer === undefined) return "no offer";
     const payment = await signOffer(offer, testAccount(buyers.firstAccount + buyer).account);
     const paid = await request({ "PAYMENT-SIGNATURE": payment });

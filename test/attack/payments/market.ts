@@ -109,11 +109,11 @@ export async function startMarket(image?: string): Promise<AttackedMarket> {
     },
     ends: async () => (await Promise.all(processes.map(({ ends }) => ends()))).reduce((sum, count) => sum + count, 0),
     unready: async () => {
-      const answers = await Promise.all(readyUrls.map((url) => fetch(url, { signal: AbortSignal.timeout(5_000) })));
-      const unready = answers.find(({ ok }) => !ok);
-      return unready === undefined
+      const responses = await Promise.all(readyUrls.map((url) => fetch(url, { signal: AbortSignal.timeout(5_000) })));
+      const unreadyResponse = responses.find(({ ok }) => !ok);
+      return unreadyResponse === undefined
         ? undefined
-        : `${unready.url}: ${unready.status} ${(await unready.text()).slice(0, 300)}`;
+        : `${unreadyResponse.url}: ${unreadyResponse.status} ${(await unreadyResponse.text()).slice(0, 300)}`;
     },
     counts: async () => ({
       transactions: (await client.getTransactionCount({ address: signer.address })) - sentBefore,

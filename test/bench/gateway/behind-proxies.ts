@@ -16,8 +16,8 @@ export const settingsBehindProxies = { callers: { trustedProxies: ["127.0.0.1"],
 /** Measures the gateway only behind proxies, for short responses. */
 export async function measureProxiesAlone(setup: BenchSetup): Promise<readonly Figure[]> {
   const program = buildAnsweringNode(setup.folder);
-  const answers = { name: "130 B", leastBytes: 130, mostBytes: 130, framing: "length" } as const;
-  return measureBehindProxies(program, answers, setup);
+  const responses = { name: "130 B", leastBytes: 130, mostBytes: 130, framing: "length" } as const;
+  return measureBehindProxies(program, responses, setup);
 }
 
 /**
@@ -27,14 +27,14 @@ export async function measureProxiesAlone(setup: BenchSetup): Promise<readonly F
  */
 export async function measureBehindProxies(
   program: string,
-  answers: NamedResponses,
+  responses: NamedResponses,
   setup: BenchSetup,
 ): Promise<readonly Figure[]> {
   const { folder } = setup;
   await using scope = new AsyncDisposableStack();
   const [nodePort = 0, fastPort = 0, slowPort = 0, ...others] = await findFreePorts(8);
   const [nginxPort = 0, ingressPort = 0, ingressToPort = 0, unsetPort = 0, unsetToPort = 0] = others;
-  const node = scope.use(await startAnsweringNode(program, nodePort, answers));
+  const node = scope.use(await startAnsweringNode(program, nodePort, responses));
   const gateway = scope.use(await startGatewayProcess(fastPort, node.url, settingsBehindProxies));
   const slowSettings = { ...settingsBehindProxies, listener: { fastPath: false } };
   const slow = scope.use(await startGatewayProcess(slowPort, node.url, slowSettings));
@@ -46,9 +46,9 @@ export async function measureBehindProxies(
 
   const script = writeDistinctCalls({ shapes: clientShapes, forwardedFor: true });
   const send = (url: string, { pid }: BenchProcess) => drive({ ...setup, url, pid, script });
-  for (const warmed of [gateway, slow, gateway, slow]) await send(warmed.url, warmed);
+  for (const warmedProcess of [gateway, slow, gateway, slow]) await send(warmedProcess.url, warmedProcess);
   await send(unsetTo.url, gateway);
-  const results = await measureInRounds(`all clients in turn, ${answers.name}`, setup.rounds, {
+  const results = await measureInRounds(`all clients in turn, ${responses.name}`, setup.rounds, {
     "nginx as ingress, to the node": () => send(ingress.url, ingress),
     "gateway, behind nginx as ingress": () => send(ingressTo.url, gateway),
     "nginx with a bare proxy_pass, to the node": () => send(unset.url, unset),
@@ -72,6 +72,6 @@ export async function measureBehindProxies(
     ["CPU of the slow path against nginx", "gateway without its fast path", "nginx", 2.5],
   ] as const;
   return pairs.map(([what, measured, base, most]) =>
-    results.ratio(`${answers.name}: ${what}`, [measured, base], cpu, { most }),
+    results.ratio(`${responses.name}: ${what}`, [measured, base], cpu, { most }),
   );
 }

@@ -159,7 +159,7 @@ function findCost(
 
 /** Measures a call; returns nothing if the node does not know the method. */
 async function measureCall({ url, pid }: BenchProcess, call: PricedCall): Promise<readonly Costly[]> {
-  const before = readCpuMs(pid);
+  const cpuMsBefore = readCpuMs(pid);
   const startedAt = performance.now();
   let runs = 0;
   let spent = 0;
@@ -167,7 +167,7 @@ async function measureCall({ url, pid }: BenchProcess, call: PricedCall): Promis
     const text = await request(url, call);
     if (text.includes('"code":-32601')) return [];
     runs += 1;
-    spent = readCpuMs(pid) - before;
+    spent = readCpuMs(pid) - cpuMsBefore;
   }
   // The gateway charges for contract code's time once it knows that.
   const tookMs = (performance.now() - startedAt) / runs;

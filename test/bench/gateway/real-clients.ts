@@ -23,19 +23,19 @@ const chosen: readonly (NamedResponses & Readonly<{ apart: boolean }>)[] = [
 export async function measureRealClients(setup: BenchSetup): Promise<readonly Figure[]> {
   const program = buildAnsweringNode(setup.folder);
   const figures: Figure[] = [];
-  for (const answers of chosen) figures.push(...(await withAnswers(program, answers, setup)));
+  for (const responses of chosen) figures.push(...(await withAnswers(program, responses, setup)));
   return figures;
 }
 
 async function withAnswers(
   program: string,
-  answers: (typeof chosen)[number],
+  responses: (typeof chosen)[number],
   setup: BenchSetup,
 ): Promise<readonly Figure[]> {
   const { folder } = setup;
   await using scope = new AsyncDisposableStack();
   const [nodePort = 0, nginxPort = 0, fastPort = 0] = await findFreePorts(3);
-  const node = scope.use(await startAnsweringNode(program, nodePort, answers));
+  const node = scope.use(await startAnsweringNode(program, nodePort, responses));
   const nginx = scope.use(await startNginxProxy(folder, nginxPort, nodePort));
   const gateway = scope.use(await startGatewayProcess(fastPort, node.url, settings));
   const send = (url: string, { pid }: BenchProcess, options: LoadOptions) =>
@@ -45,12 +45,12 @@ async function withAnswers(
   if (first === undefined) throw new Error("no shapes are recorded");
   for (let times = 0; times < 2; times += 1) await send(gateway.url, gateway, all);
 
-  const groups = answers.apart
+  const groups = responses.apart
     ? clientShapes.map((shape) => ({ client: shape.client, shapes: [shape] }))
     : [{ client: "all clients in turn", shapes: clientShapes }];
   const figures: Figure[] = [];
   for (const { client, shapes } of groups) {
-    const what = `${client}, ${answers.name}`;
+    const what = `${client}, ${responses.name}`;
     const results = await measureInRounds(what, setup.rounds, {
       nginx: () => send(nginx.url, nginx, { shapes }),
       gateway: () => send(gateway.url, gateway, { shapes }),
@@ -60,5 +60,5 @@ async function withAnswers(
       results.ratio(`${what}: req/s against nginx`, ["gateway", "nginx"], rate, { least: 0.8 }),
     );
   }
-  return [...figures, ...(await measureBehindProxies(program, answers, setup))];
+  return [...figures, ...(await measureBehindProxies(program, responses, setup))];
 }

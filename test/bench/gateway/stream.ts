@@ -33,10 +33,10 @@ export async function measureStreamedResponses(): Promise<readonly Figure[]> {
   try {
     for (let wave = 0; wave < warmWaves; wave += 1) await readAll(await openStalledClients(port));
     await delay(settleMs);
-    const before = readMemoryMiB(gateway.pid, "VmRSS");
+    const memoryMiBBefore = readMemoryMiB(gateway.pid, "VmRSS");
     const stalled = await openStalledClients(port);
     await delay(settleMs);
-    const added = ((readMemoryMiB(gateway.pid, "VmRSS") - before) * 1_024) / clients;
+    const added = ((readMemoryMiB(gateway.pid, "VmRSS") - memoryMiBBefore) * 1_024) / clients;
     await readAll(stalled);
     const what = `${clients} responses of 1 MB in flight whose clients don't read: KiB added by each`;
     return [{ what, figure: added, target: { most: 256 } }];

@@ -30,11 +30,11 @@ export async function measureWebSocketClients(count: number): Promise<readonly F
   };
   const warm = await connectClients(gateway.url, connectedAtOnce, () => undefined);
   await delay(headGapMs);
-  const before = readMemoryMiB(gateway.pid, "VmRSS");
+  const memoryMiBBefore = readMemoryMiB(gateway.pid, "VmRSS");
   const sockets = await connectClients(gateway.url, count, arrive);
   await until("every client is subscribed", waitMs, () => arrived.messages === count);
   await until("the node has the subscription", waitMs, () => node.subscriptions() > 0);
-  const eachKiB = ((readMemoryMiB(gateway.pid, "VmRSS") - before) * 1_024) / count;
+  const eachKiB = ((readMemoryMiB(gateway.pid, "VmRSS") - memoryMiBBefore) * 1_024) / count;
   const times: number[] = [];
   const cpuBefore = readCpuMs(gateway.pid);
   for (let index = 1; index <= heads; index += 1) {

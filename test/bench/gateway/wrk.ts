@@ -40,13 +40,13 @@ export function writePosting(body: string): string {
 export async function drive({ url, pid, script, connections, seconds, folder, core }: Load): Promise<LoadResult> {
   const path = join(folder, "load.lua");
   writeFileSync(path, script);
-  const before = readCpuMs(pid);
+  const cpuMsBefore = readCpuMs(pid);
   const wrk = ["wrk", "-t1", `-c${connections}`, `-d${seconds}s`, "--latency", "-s", path, url];
   const [command = "", ...args] = core === undefined ? wrk : ["taskset", "--cpu-list", String(core), ...wrk];
   const { stdout } = await run(command, args, { timeout: (seconds + 10) * 1_000 });
-  const usedMs = readCpuMs(pid) - before;
+  const usedMs = readCpuMs(pid) - cpuMsBefore;
   const requests = Number(/(\d+) requests in/.exec(stdout)?.[1]);
-  const rejected = Number(/Non-2xx or 3xx responses: (\d+)/.exec(stdout)?.[1] ?? 0);
+  const rejectedNumber = Number(/Non-2xx or 3xx responses: (\d+)/.exec(stdout)?.[1] ?? 0);
   const broken = /Socket errors: connect (\d+), read (\d+), write (\d+)/.exec(stdout)?.slice(1).map(Number) ?? [];
   return {
     requests,
@@ -55,8 +55,8 @@ export async function drive({ url, pid, script, connections, seconds, folder, co
     p99Ms: parseMilliseconds(/99%\s+([\d.]+)(us|ms|s)/.exec(stdout)),
     cpuMicros: Math.round((usedMs * 10_000) / requests) / 10,
     peakMiB: readMemoryMiB(pid, "VmHWM"),
-    failed: broken.reduce((sum, count) => sum + count, rejected),
-    rejected,
+    failed: broken.reduce((sum, count) => sum + count, rejectedNumber),
+    rejected: rejectedNumber,
   };
 }
 

@@ -28,9 +28,9 @@ export const ledgerLines: PaymentLines = {
     for (const { address } of signers) await chain.anvil.request("anvil_setBalance", [address, toHex(10n ** 20n)]);
     const startMs: number[] = [];
     const start = async (): Promise<Side> => {
-      const beganMs = performance.now();
+      const startedMs = performance.now();
       const side = await startOwn({ ...place, ledgerPath, signer: signers[0] });
-      startMs.push(performance.now() - beganMs);
+      startMs.push(performance.now() - startedMs);
       return side;
     };
     for (let round = 1; round < rounds; round += 1) await (await start())[Symbol.asyncDispose]();

@@ -36,12 +36,12 @@ export const memoryLines: PaymentLines = {
     const medians = Array.from({ length: 4 }, (_, part) =>
       quantile(samples.slice(part * quarter, (part + 1) * quarter), 0.5),
     );
-    const others = sides.map(({ name, pid }) => ({
+    const otherSides = sides.map(({ name, pid }) => ({
       side: `${name}, after the other lines`,
       MiB: readMemoryMiB(pid, "VmRSS"),
     }));
     const what = `${settlementsPerMinute} settlements a minute for ${memorySeconds} s: median of each quarter`;
-    print("resident memory", [{ side: what, MiB: medians.join(", ") }, ...others]);
+    print("resident memory", [{ side: what, MiB: medians.join(", ") }, ...otherSides]);
     return [
       {
         what: "resident memory at 1,000 settlements a minute, MiB",

@@ -52,8 +52,8 @@ export async function startExpressSeller(stubs: string): Promise<Seller> {
 
 /** Formats requests that pay a seller's offer, each signed separately, using native code because viem is slow. */
 export async function signRequests(seller: Seller, count: number): Promise<readonly string[]> {
-  const unpaid = await fetch(`${seller.url}/data`);
-  const { accepts } = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "");
+  const unpaidResponse = await fetch(`${seller.url}/data`);
+  const { accepts } = decodePaymentRequiredHeader(unpaidResponse.headers.get("PAYMENT-REQUIRED") ?? "");
   const [accepted] = accepts;
   if (accepted === undefined) throw new Error(`${seller.name} returns no offer`);
   const { host } = new URL(seller.url);

@@ -52,9 +52,9 @@ async function measureInvalid({ chain, place, rounds }: BenchSetup): Promise<rea
   const what = `/verify of invalid payments, ${atOnce} at a time`;
   const load = { ...invalid, what, atOnce, requests: { ours: 2 * ownRequests, others: 0 }, sign };
   await sendAll({ ...side, ...postBodies(side, sign(warmUps), invalid), atOnce });
-  const called = countPaymentCalls(tap.counts);
+  const recordedCalls = countPaymentCalls(tap.counts);
   const measured = (await compareSides({ sides: [side], rounds }, load)).get(own) ?? [];
-  const calls = countPaymentCalls(tap.counts) - called;
+  const calls = countPaymentCalls(tap.counts) - recordedCalls;
   print("RPC calls about invalid payments", [{ calls }]);
   return [
     {

@@ -35,8 +35,8 @@ test("does not stop a different process with the recorded pid", async () => {
 
 test("reports why anvil exited if it can't start", async () => {
   const log = pino({ level: "silent" });
-  const starting = startAnvilProcess({ chainId: -1, directory }, { log });
-  await expect(starting).rejects.toThrow(/anvil did not start: it exited \(exit \d+\); it printed: error/);
+  const startingAnvil = startAnvilProcess({ chainId: -1, directory }, { log });
+  await expect(startingAnvil).rejects.toThrow(/anvil did not start: it exited \(exit \d+\); it printed: error/);
 });
 
 test("passes no service's secrets to anvil's environment", async () => {

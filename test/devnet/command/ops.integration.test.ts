@@ -21,20 +21,20 @@ const commandLines = [
 describe.each(takeSlice(commandLines, 2))("a v%s node", (version, config) => {
   test("starts, enables pruning and restarts with its own binaries", async () => {
     await using node = await createTestNode({ version });
-    const started = await node.run("ops", "start", "--config", "./node.conf");
-    expect(started).toMatchObject({ status: 0, errors: "" });
-    expect(started.output).toMatch(
+    const startedNode = await node.run("ops", "start", "--config", "./node.conf");
+    expect(startedNode).toMatchObject({ status: 0, errors: "" });
+    expect(startedNode.output).toMatch(
       /^the node was started \(process \d+\): http:\/\/\S+, ws:\/\/\S+, block \d+, after \d+ ms\n$/,
     );
 
-    const before = await node.run("node_cli", "prune", ...config, "--get");
-    expect(before.output).toMatch(
+    const nodeBefore = await node.run("node_cli", "prune", ...config, "--get");
+    expect(nodeBefore.output).toMatch(
       /^PruneInfo:\n {2}enable_auto_prune: 0\n {2}auto_prune_reserved_window: 100000\n {2}prune_reserved_version: 0\n {2}flushed_version: \d+\n {2}real_prune_reserved_version: 0\n$/,
     );
     expect((await node.run("node_cli", "prune", ...config, "--enable_auto_prune")).status).toBe(0);
     await node.blocks(3n);
-    const enabled = versions((await node.run("node_cli", "prune", ...config, "--get")).output);
-    expect(enabled.enable_auto_prune).toBe(1);
+    const enabledVersions = versions((await node.run("node_cli", "prune", ...config, "--get")).output);
+    expect(enabledVersions.enable_auto_prune).toBe(1);
 
     const height = await node.height();
     expect((await node.run("ops", "stop", "--force")).output).toMatch(/^the node was stopped \(process \d+\)\n$/);
@@ -44,7 +44,7 @@ describe.each(takeSlice(commandLines, 2))("a v%s node", (version, config) => {
     const after = versions((await node.run("node_cli", "prune", ...config, "--get")).output);
     expect(after.enable_auto_prune).toBe(1);
     for (const name of ["prune_reserved_version", "flushed_version", "real_prune_reserved_version"]) {
-      expect(after[name], name).toBeGreaterThan(enabled[name] ?? 0);
+      expect(after[name], name).toBeGreaterThan(enabledVersions[name] ?? 0);
     }
   });
 });
@@ -98,8 +98,8 @@ describe("ops", () => {
     const hash = await wallet.sendTransaction({ chain: null, to, value: parseEther("1") });
     const receipt = await wallet.waitForTransactionReceipt({ hash });
     process.kill(await node.pid(), "SIGKILL");
-    const restarted = await node.run("ops", "start", "--config", "./node.conf");
-    expect(restarted).toMatchObject({ status: 0, errors: "" });
+    const restartedNode = await node.run("ops", "start", "--config", "./node.conf");
+    expect(restartedNode).toMatchObject({ status: 0, errors: "" });
     expect((await wallet.getTransactionReceipt({ hash })).blockNumber).toBe(receipt.blockNumber);
     expect(await wallet.getBalance({ address: to })).toBe(parseEther("1"));
     await node.blocks(2n);
@@ -117,9 +117,9 @@ describe("ops", () => {
     const { configPath } = node.workspace;
     const text = await readFile(configPath, "utf8");
     await writeFile(configPath, text.slice(0, 200));
-    const broken = await node.run("ops", "start", "--config", "./node.conf");
-    expect(broken.status).toBe(1);
-    expect(broken.errors).toMatch(/^ops: \S+node\.conf: line \d+, column \d+: .*expected JSON5\.\n$/);
+    const brokenNode = await node.run("ops", "start", "--config", "./node.conf");
+    expect(brokenNode.status).toBe(1);
+    expect(brokenNode.errors).toMatch(/^ops: \S+node\.conf: line \d+, column \d+: .*expected JSON5\.\n$/);
 
     await writeFile(configPath, text);
     const port = Number(new URL(node.url).port);
@@ -137,8 +137,8 @@ describe("ops", () => {
       const output = join(node.workspace.runDirectory, name);
       await rm(output, { force: true });
       await symlink(victim, output);
-      const started = await node.run("ops", "start", "--config", "./node.conf");
-      expect([started.status, started.errors]).toEqual([
+      const startedNode = await node.run("ops", "start", "--config", "./node.conf");
+      expect([startedNode.status, startedNode.errors]).toEqual([
         1,
         expect.stringContaining(`${output} is a symbolic link; remove it`),
       ]);

@@ -102,8 +102,8 @@ const signatureExpired = "0xcd21db4f";
 const transferFailed = /^0x08c379a0.*5452414e534645525f46524f4d5f4641494c4544/; // TRANSFER_FROM_FAILED
 
 test("deploys every contract that payments call", async () => {
-  const deployed = await findDeployedContracts((address) => reader.getCode({ address }));
-  expect([...deployed]).toEqual(listContracts());
+  const deployedContracts = await findDeployedContracts((address) => reader.getCode({ address }));
+  expect([...deployedContracts]).toEqual(listContracts());
 });
 
 test("rejects invalid permits with the errors of the real Permit2, and settles each permit once", async () => {
@@ -128,23 +128,23 @@ test("rejects invalid permits with the errors of the real Permit2, and settles e
   const permit2612 = { value: 1_000n, deadline: later, r, s, v: 27 + yParity };
   const args = [permit2612, permit, payer.address, witness, signature] as const;
   const data = encodeFunctionData({ abi: x402ExactPermit2ProxyABI, functionName: "settleWithPermit", args });
-  const before = await balanceOf(plainTokenAddress, payee);
+  const balanceBefore = await balanceOf(plainTokenAddress, payee);
   await sendCall(facilitator, { to: exactProxy.address, data });
-  expect(await balanceOf(plainTokenAddress, payee)).toBe(before + 1_000n);
+  expect(await balanceOf(plainTokenAddress, payee)).toBe(balanceBefore + 1_000n);
   expect(await findRevert(exactProxy.address, settle), "used").toBe(invalidNonce);
 
   await sendCall(payer, { to: plainTokenAddress, data: approvePermit2 });
-  const expired = await signPermit("exact", { deadline: 1n });
-  expect(await findRevert(exactProxy.address, encodeExact(expired))).toMatch(signatureExpired);
-  const forged = await signPermit("exact", { signer: 3 });
-  expect(await findRevert(exactProxy.address, encodeExact(forged))).toBe(invalidSigner);
-  const redirected = await signPermit("exact");
-  const stolen = { ...redirected, witness: { ...redirected.witness, to: facilitator.address } };
+  const expiredPermit = await signPermit("exact", { deadline: 1n });
+  expect(await findRevert(exactProxy.address, encodeExact(expiredPermit))).toMatch(signatureExpired);
+  const forgedPermit = await signPermit("exact", { signer: 3 });
+  expect(await findRevert(exactProxy.address, encodeExact(forgedPermit))).toBe(invalidSigner);
+  const redirectedPermit = await signPermit("exact");
+  const stolen = { ...redirectedPermit, witness: { ...redirectedPermit.witness, to: facilitator.address } };
   expect(await findRevert(exactProxy.address, encodeExact(stolen))).toBe(invalidSigner);
 
   const upTo = await signPermit("upto");
   expect(await findRevert(uptoProxy.address, encodeUpto(upTo, 1_001n)), "more than permitted").toBe("0xfe64b4c7");
   expect(await findRevert(uptoProxy.address, encodeUpto(upTo, 400n), payee), "another sender").toBe("0x0f6fae87");
   await sendCall(facilitator, { to: uptoProxy.address, data: encodeUpto(upTo, 400n) });
-  expect(await balanceOf(plainTokenAddress, payee)).toBe(before + 1_400n);
+  expect(await balanceOf(plainTokenAddress, payee)).toBe(balanceBefore + 1_400n);
 });

@@ -20,10 +20,10 @@ const rejected = (message: string) => ({ code: -32000, message });
 
 test("returns the specified shape for every method", async () => {
   const shapes = listMethodShapes(subject);
-  const served = specifiedMethods.filter(
+  const servedMethods = specifiedMethods.filter(
     ({ name, answeredBy }) => answeredBy !== "nobody" && !/subscribe$|^rpc\./.test(name),
   );
-  expect(shapes.map(([method]) => method).toSorted()).toEqual(served.map(({ name }) => name).toSorted());
+  expect(shapes.map(([method]) => method).toSorted()).toEqual(servedMethods.map(({ name }) => name).toSorted());
   for (const [method, params, shape] of shapes) {
     const parsed = shape.safeParse(await node.ask(method, ...params));
     expect.soft(parsed.error?.issues ?? [], method).toEqual([]);
@@ -71,11 +71,17 @@ test("accepts legacy, EIP-2930 and EIP-1559 transactions, and rejects other type
   expect(await node.rejection("eth_sendRawTransaction", subject.signed)).toEqual(rejected("nonce too low"));
   const nonce = Number(await node.ask<Hex>("eth_getTransactionCount", otherSender.address, "latest"));
   const transaction = { nonce, gas: 21_000n, to: sender.address, maxFeePerGas: 20_000_000_000n };
-  const foreign = await otherSender.signTransaction({ ...transaction, chainId: 5 });
+  const foreignTransaction = await otherSender.signTransaction({ ...transaction, chainId: 5 });
   const otherChain = rejected("invalid sender: invalid chain id for signer: have 5 want 1672");
-  expect(await node.rejection("eth_sendRawTransaction", foreign)).toEqual(otherChain);
-  const greedy = await otherSender.signTransaction({ ...transaction, chainId: testChainId, gas: 40_000_000n });
-  expect(await node.rejection("eth_sendRawTransaction", greedy)).toEqual(rejected("exceeds block gas limit"));
+  expect(await node.rejection("eth_sendRawTransaction", foreignTransaction)).toEqual(otherChain);
+  const greedyTransaction = await otherSender.signTransaction({
+    ...transaction,
+    chainId: testChainId,
+    gas: 40_000_000n,
+  });
+  expect(await node.rejection("eth_sendRawTransaction", greedyTransaction)).toEqual(
+    rejected("exceeds block gas limit"),
+  );
 });
 
 test("returns a block's proposer, read set and write set", async () => {
@@ -94,8 +100,8 @@ test("returns a block's proposer, read set and write set", async () => {
 
 test("returns geth's error codes for failed calls and missing blocks", async () => {
   expect(await node.rejection("eth_call", { data: "0xfe" }, "latest")).toMatchObject({ code: -32000 });
-  const reverted = await node.rejection("eth_call", { data: "0x602a60005260206000fd" }, "latest");
-  expect(reverted).toMatchObject({ code: 3, data: `0x${"2a".padStart(64, "0")}` });
+  const revertedRejection = await node.rejection("eth_call", { data: "0x602a60005260206000fd" }, "latest");
+  expect(revertedRejection).toMatchObject({ code: 3, data: `0x${"2a".padStart(64, "0")}` });
   const missing = { code: -32000, message: "header not found" };
   expect(await node.rejection("eth_getBalance", sender.address, "0xffff")).toEqual(missing);
   expect(await node.rejection("debug_getRawHeader", "0xffff")).toEqual(missing);
@@ -160,8 +166,8 @@ test("reports the commit and rejects batches over 20 calls in the public family'
     const calls = Array.from({ length }, (_, id) => ({ jsonrpc: "2.0", id, method: "eth_blockNumber", params: [] }));
     const body = JSON.stringify(calls);
     const headers = { "content-type": "application/json" };
-    const answers = (await (await fetch(family.rpc.httpUrl, { method: "POST", headers, body })).json()) as object[];
-    return answers.filter((answer) => "result" in answer).length;
+    const responses = (await (await fetch(family.rpc.httpUrl, { method: "POST", headers, body })).json()) as object[];
+    return responses.filter((response) => "result" in response).length;
   };
   expect([await countResults(20), await countResults(21)]).toEqual([20, 0]);
 });

@@ -29,16 +29,16 @@ type Message = Record<string, unknown> & { params?: { subscription: string; resu
 
 async function open() {
   const socket = new WebSocket(node.rpc.webSocketUrl);
-  const received: Message[] = [];
+  const receivedMessages: Message[] = [];
   let wake: (() => void) | undefined;
   socket.on("message", (data) => {
-    received.push(JSON.parse(String(data)) as Message);
+    receivedMessages.push(JSON.parse(String(data)) as Message);
     wake?.();
   });
   await once(socket, "open");
   const next = async (): Promise<Message> => {
-    while (received.length === 0) await new Promise<void>((resolve) => (wake = resolve));
-    return received.shift()!;
+    while (receivedMessages.length === 0) await new Promise<void>((resolve) => (wake = resolve));
+    return receivedMessages.shift()!;
   };
   return {
     socket,

@@ -76,9 +76,9 @@ export function testForeignClients(running: () => RunningStack): void {
       const response = await payingFetch(`http://127.0.0.1:${running().ports.resourceServer}/data`);
       expect(response.status).toBe(200);
       expect(await response.json()).toMatchObject({ data: "what the client paid for" });
-      const settled = decodePaymentResponseHeader(response.headers.get("PAYMENT-RESPONSE") ?? "");
-      expect(settled).toMatchObject({ success: true, network: "eip155:1672", payer: client.address });
-      expect(settled.transaction).toMatch(/^0x[0-9a-f]{64}$/);
+      const settledHeader = decodePaymentResponseHeader(response.headers.get("PAYMENT-RESPONSE") ?? "");
+      expect(settledHeader).toMatchObject({ success: true, network: "eip155:1672", payer: client.address });
+      expect(settledHeader.transaction).toMatch(/^0x[0-9a-f]{64}$/);
     });
   });
 }

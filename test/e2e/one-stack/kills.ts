@@ -51,9 +51,13 @@ export function testKills(running: () => RunningStack): void {
         });
         return Number(((await response.json()) as { result: string }).result);
       };
-      const before = await height();
+      const heightBefore = await height();
       process.kill(findStackProcesses(running()).get("node")!, "SIGKILL");
-      await until("the node answers again, further on than before", 60_000, async () => (await height()) > before);
+      await until(
+        "the node answers again, further on than before",
+        60_000,
+        async () => (await height()) > heightBefore,
+      );
       await untilSelling();
       await buyOnce();
     });

@@ -28,8 +28,11 @@ export function testOverview(running: () => RunningStack): void {
     child.stdout.on("data", (chunk: Buffer) => (printed += chunk.toString()));
     const url = await until("the page is served", generousMs, () => / is at (\S+)\n/.exec(printed)?.[1]);
     const targets = await until("all are right", generousMs, async () => {
-      const reported = (await (await fetch(`${url}overview`)).json()) as Overview;
-      return reported.targets.every(({ state }) => state === "Healthy" || state === "Ready") && reported.targets;
+      const reportedResponse = (await (await fetch(`${url}overview`)).json()) as Overview;
+      return (
+        reportedResponse.targets.every(({ state }) => state === "Healthy" || state === "Ready") &&
+        reportedResponse.targets
+      );
     });
     expect(targets.map(({ name, state }) => [name, state])).toEqual([
       ["sidecar", "Healthy"],

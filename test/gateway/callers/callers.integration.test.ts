@@ -73,15 +73,15 @@ describe("callers", () => {
       `Bearer ${forged}`,
       `Bearer ${unsigned}`,
     ]) {
-      const answer = await privately(authorization);
-      expect(answer.status).toBe(401);
-      expect(answer.text).toContain("an API key or token is required");
+      const response = await privately(authorization);
+      expect(response.status).toBe(401);
+      expect(response.text).toContain("an API key or token is required");
     }
   });
 
   it("have a limited number of new tokens verified per address, while keys and known tokens still work", async () => {
     const { privateKey } = await generateKeyPair("ES256");
-    const forged = await new SignJWT({ tier: "paid" })
+    const forgedPayment = await new SignJWT({ tier: "paid" })
       .setProtectedHeader({ alg: "ES256" })
       .setSubject("0xpayer")
       .setExpirationTime("1h")
@@ -96,21 +96,21 @@ describe("callers", () => {
     const known = `Bearer ${await token({ tier: "paid" }, "1h")}`;
     expect((await send(known)).status).toBe(200);
     const began = performance.now();
-    const answers: Awaited<ReturnType<typeof send>>[] = [];
+    const responses: Awaited<ReturnType<typeof send>>[] = [];
     // A slow machine sends only slightly more tokens than are verified, and reaches the limit later.
     await until("a token that is not verified", generousMs, async () => {
-      answers.push(...(await Promise.all(Array.from({ length: 250 }, () => send(`Bearer ${forged}`)))));
-      return answers.some(({ status }) => status !== 401);
+      responses.push(...(await Promise.all(Array.from({ length: 250 }, () => send(`Bearer ${forgedPayment}`)))));
+      return responses.some(({ status }) => status !== 401);
     });
     const seconds = (performance.now() - began) / 1_000;
-    const verified = answers.filter(({ status }) => status === 401);
+    const verifiedResponses = responses.filter(({ status }) => status === 401);
     const { requestBurst, requestsPerSecond } = verificationRates;
-    expect(verified.length).toBeLessThanOrEqual(requestBurst + Math.ceil(seconds * requestsPerSecond));
-    const others = answers.filter(({ status }) => status !== 401);
-    expect(new Set(others.map(({ status, headers }) => `${status} ${headers.get("retry-after")}`))).toEqual(
+    expect(verifiedResponses.length).toBeLessThanOrEqual(requestBurst + Math.ceil(seconds * requestsPerSecond));
+    const otherResponses = responses.filter(({ status }) => status !== 401);
+    expect(new Set(otherResponses.map(({ status, headers }) => `${status} ${headers.get("retry-after")}`))).toEqual(
       new Set(["429 1"]),
     );
-    expect(others[0]?.text).toContain("this address sends too many new tokens");
+    expect(otherResponses[0]?.text).toContain("this address sends too many new tokens");
     for (const authorization of [known, `Bearer ${key}`]) expect((await send(authorization)).status).toBe(200);
   });
 
@@ -126,59 +126,62 @@ describe("callers", () => {
   });
 
   it("cannot use an unlisted name to trace, widen a range or add a metric series", async () => {
-    await using forwarding = await startTestGateway(node, {
+    await using forwardingGateway = await startTestGateway(node, {
       internal: { enabled: true },
       unknownMethods: { internal: "forward" },
     });
-    const url = forwarding.urls["internal"]!;
+    const url = forwardingGateway.urls["internal"]!;
     expect((await call(url, "my_secretName")).error).toBeUndefined();
     expect((await call(url, "debug_traceEverything")).error?.code).toBe(-32601);
     expect((await call(url, "trace_everything")).error?.code).toBe(-32601);
     const wide = [{ fromBlock: "0x0", toBlock: "0xffff" }];
     expect((await call(url, "eth_newFilter", wide)).error?.message).toContain("limited to 100 blocks");
-    const metrics = await forwarding.metrics.metrics();
+    const metrics = await forwardingGateway.metrics.metrics();
     expect(metrics).not.toContain("my_secretName");
     expect(metrics).toContain('method="unlisted"');
   });
 
   it("can call unlisted methods on the private listener if settings forward them, but never a tracer", async () => {
-    await using forwarding = await startTestGateway(node, {
+    await using forwardingGateway = await startTestGateway(node, {
       private: { enabled: true },
       callers: { keysPath: join(folder, "keys.json5") },
       unknownMethods: { private: "forward" },
     });
     node.respondAs(({ method, params }) => [method, ...params]);
     const ask = (method: string) =>
-      post(forwarding.urls["private"]!, `{"jsonrpc":"2.0","id":1,"method":"${method}","params":["a"]}`, {
+      post(forwardingGateway.urls["private"]!, `{"jsonrpc":"2.0","id":1,"method":"${method}","params":["a"]}`, {
         Authorization: `Bearer ${key}`,
       });
-    const before = node.requests.length;
+    const requestsBefore = node.requests.length;
     expect((await ask("my_method")).text).toBe('{"jsonrpc":"2.0","id":1,"result":["my_method","a"]}');
     for (const method of ["debug_traceEverything", "trace_everything", "debug_getBlockReadStates", "my method"]) {
       expect(JSON.parse((await ask(method)).text)).toMatchObject({ error: { code: -32601 } });
     }
-    const publicly = (await call(forwarding.url, "my_method")).error;
+    const publicly = (await call(forwardingGateway.url, "my_method")).error;
     expect(publicly).toEqual({ code: -32601, message: "the method my_method does not exist/is not available" });
-    expect(node.requests.length).toBe(before + 1);
+    expect(node.requests.length).toBe(requestsBefore + 1);
   });
 
   it("cannot be web pages on loopback, unless their origins are configured", async () => {
     const page = { Origin: "https://dapp.example" };
-    const rejected = await post(gateway.url, chainId, page);
-    expect([rejected.status, rejected.headers.get("access-control-allow-origin")]).toEqual([403, null]);
+    const rejectedResponse = await post(gateway.url, chainId, page);
+    expect([rejectedResponse.status, rejectedResponse.headers.get("access-control-allow-origin")]).toEqual([403, null]);
     await using open = await startTestGateway(node, { callers: { corsOrigins: ["https://dapp.example"] } });
-    const served = await post(open.url, chainId, page);
-    expect([served.status, served.headers.get("access-control-allow-origin")]).toEqual([200, "https://dapp.example"]);
+    const servedResponse = await post(open.url, chainId, page);
+    expect([servedResponse.status, servedResponse.headers.get("access-control-allow-origin")]).toEqual([
+      200,
+      "https://dapp.example",
+    ]);
   });
 
   /** Waits until the log reports that a file has become invalid, and checks the message. */
   const expectReportedWrong = async (setting: string, problem: string) => {
     const wanted = (line: string) => line.includes(`${setting}: `) && line.includes(problem);
     await until(`${setting} is reported as invalid`, generousMs, () => lines.some(wanted));
-    const reported = lines.find(wanted) ?? "";
+    const reportedLine = lines.find(wanted) ?? "";
     lines.length = 0;
-    expect(reported).toContain("the previous content stays active");
-    expect(reported).not.toContain(entry.sha256.slice(0, 8));
+    expect(reportedLine).toContain("the previous content stays active");
+    expect(reportedLine).not.toContain(entry.sha256.slice(0, 8));
   };
 
   it("lose their WebSocket when the key that opened it is removed", async () => {
@@ -209,7 +212,7 @@ describe("callers", () => {
 
   it("follow the key set file, and keep their tokens if it becomes invalid", async () => {
     const path = join(folder, "jwks.json");
-    const before = await readFile(path, "utf8");
+    const fileBefore = await readFile(path, "utf8");
     const good = await token({ tier: "paid" }, "1h");
     expect((await privately(`Bearer ${good}`)).status).toBe(200);
     await writeFile(path, '{"keys":5}');
@@ -218,7 +221,7 @@ describe("callers", () => {
     const { publicKey } = await generateKeyPair("ES256");
     await writeFile(path, JSON.stringify({ keys: [await exportJWK(publicKey)] }));
     await until("the token is rejected", generousMs, async () => (await privately(`Bearer ${good}`)).status === 401);
-    await writeFile(path, before);
+    await writeFile(path, fileBefore);
     await until("the token is valid again", generousMs, async () => (await privately(`Bearer ${good}`)).status === 200);
   });
 

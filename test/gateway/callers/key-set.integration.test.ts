@@ -72,10 +72,10 @@ describe("tokens from a key set URL", () => {
   });
 
   it("accepts added keys and rejects removed ones after a change to the set", async () => {
-    const second = await createSigner("second");
+    const secondSigner = await createSigner("second");
     expect(await statusWith(await tokenOf(first, "a"))).toBe(200);
-    keyServer.state.keys = [second.publicJwk];
-    const token = await tokenOf(second, "b");
+    keyServer.state.keys = [secondSigner.publicJwk];
+    const token = await tokenOf(secondSigner, "b");
     await until("the new key is accepted", generousMs, async () => (await statusWith(token)) === 200);
     expect(await statusWith(await tokenOf(first, "new"))).toBe(401);
   });

@@ -36,16 +36,16 @@ describe("calls from one caller, while another sends thousands at once", () => {
   /** Sends one call after the other until the flood has its responses; returns how many got a response before that. */
   const answeredBetween = async (isDone: () => boolean) => {
     const other = await connected(gateway.url, "127.0.0.2");
-    let answers = 0;
+    let responses = 0;
     other.on("data", () => {
       if (isDone()) return;
-      answers += 1;
+      responses += 1;
       other.write(buildRequest(noCall));
     });
     other.write(buildRequest(noCall));
     await until("the flood has its responses", generousMs, isDone);
     other.destroy();
-    return answers;
+    return responses;
   };
 
   it("are answered between the other's pipelined requests", async () => {

@@ -115,40 +115,40 @@ describe("the JSON-RPC semantics that clients rely on", () => {
     await node[Symbol.asyncDispose]();
   });
 
-  it.each([...everywhere, ...overHttp, ...messages])("individually over HTTP: %.120s", async (body, answer) => {
+  it.each([...everywhere, ...overHttp, ...messages])("individually over HTTP: %.120s", async (body, response) => {
     const { status, headers, text } = await post(gateway.url, body);
-    expect([status, headers.get("content-type"), text]).toEqual([200, "application/json", answer]);
+    expect([status, headers.get("content-type"), text]).toEqual([200, "application/json", response]);
   });
 
   it("in one batch over HTTP", async () => {
     const rows = [...everywhere, ...overHttp];
     const { status, text } = await post(gateway.url, `[${[note, ...rows.map(([body]) => body)].join(",")}]`);
-    expect([status, text]).toEqual([200, `[${rows.map(([, answer]) => answer).join(",")}]`]);
+    expect([status, text]).toEqual([200, `[${rows.map(([, response]) => response).join(",")}]`]);
   });
 
   it.each([...everywhere, ...overWebSocket, ...messages])(
     "individually over WebSocket: %.120s",
-    async (body, answer) => {
-      expect(await client.ask(body)).toBe(answer);
+    async (body, response) => {
+      expect(await client.ask(body)).toBe(response);
     },
   );
 
   it("in one batch over WebSocket", async () => {
     const rows = [...everywhere, ...overWebSocket];
-    const answers = rows.map(([, answer]) => answer);
-    expect(await client.ask(`[${rows.map(([body]) => body).join(",")}]`)).toBe(`[${answers.join(",")}]`);
+    const responses = rows.map(([, response]) => response);
+    expect(await client.ask(`[${rows.map(([body]) => body).join(",")}]`)).toBe(`[${responses.join(",")}]`);
   });
 
   it("notifications get no response, in a batch or not", async () => {
     for (const body of [note, `[${note},${note}]`]) {
       expect(await post(gateway.url, body)).toMatchObject({ status: 200, text: "" });
     }
-    const before = client.texts.length;
+    const textsBefore = client.texts.length;
     const asked = node.requests.length;
     client.socket.send(note);
     await until("the node has it", generousMs, () => node.requests.length > asked);
     expect(await client.ask(call("eth_mining"))).toBe('{"jsonrpc":"2.0","id":1,"result":false}');
-    expect(client.texts.length).toBe(before + 1);
+    expect(client.texts.length).toBe(textsBefore + 1);
   });
 
   it("a rate limit returns 429 for a single call, and an error per item in a batch or over WebSocket", async () => {
@@ -159,23 +159,23 @@ describe("the JSON-RPC semantics that clients rely on", () => {
       computeUnitBurst: 1e6,
       concurrency: 9,
     };
-    await using limited = await startTestGateway(node, { tiers: { public: tier } });
+    await using limitedGateway = await startTestGateway(node, { tiers: { public: tier } });
     const batch = await post(
-      limited.url,
+      limitedGateway.url,
       `[${call("eth_mining")},${call("eth_mining")},${call("eth_mining", "[]", "3")}]`,
     );
     const items = JSON.parse(batch.text) as { id: number; error?: { code: number; message: string } }[];
     expect([batch.status, items.map((item) => item.error?.code)]).toEqual([200, [undefined, undefined, -32005]]);
-    const alone = await post(limited.url, call("eth_mining"));
+    const alone = await post(limitedGateway.url, call("eth_mining"));
     expect([alone.status, alone.headers.get("retry-after")]).toEqual([429, "1000"]);
     expect(alone.text).toBe(error("1", -32005, "rate limit exceeded; try again in 1000 s"));
-    const offFastPath = await post(limited.url, call("eth_mining"), { "X-Other": "1" });
+    const offFastPath = await post(limitedGateway.url, call("eth_mining"), { "X-Other": "1" });
     expect([offFastPath.status, offFastPath.headers.get("retry-after"), offFastPath.text]).toEqual([
       429,
       "1000",
       alone.text,
     ]);
-    await using socket = await connectTestClient(limited.url);
+    await using socket = await connectTestClient(limitedGateway.url);
     expect(await socket.ask(call("eth_mining"))).toBe(error("1", -32005, "rate limit exceeded; try again in 1000 s"));
   });
 });

@@ -50,10 +50,11 @@ describe("limits", () => {
     for (const ask of ways) {
       await using running = await startAll(given);
       running.node.respondAs(({ method }) => (method === "eth_getBlockReceipts" ? long : false));
-      let answers = 0;
-      while (answers < 100 && (await ask(running.gateway.url, receipts(answers + 1))).includes("xxx")) answers += 1;
+      let responses = 0;
+      while (responses < 100 && (await ask(running.gateway.url, receipts(responses + 1))).includes("xxx"))
+        responses += 1;
       // Each costs 40 units, plus 184 for the KiB beyond the first 16; the fifth uses up the 1,000 units.
-      expect(answers).toBe(5);
+      expect(responses).toBe(5);
       expect((await post(running.gateway.url, syncing)).status).toBe(429);
     }
   });
@@ -63,11 +64,11 @@ describe("limits", () => {
     for (const ask of ways) {
       await using running = await startAll(given);
       running.node.delay(400);
-      let answers = 0;
-      while (answers < 100 && (await ask(running.gateway.url, code(answers + 1))).includes('"0x1"')) answers += 1;
+      let responses = 0;
+      while (responses < 100 && (await ask(running.gateway.url, code(responses + 1))).includes('"0x1"')) responses += 1;
       // Each call costs at least 400 units, 26 of them in advance; the third uses up the 1,000 units.
-      expect(answers).toBeGreaterThan(0);
-      expect(answers).toBeLessThan(4);
+      expect(responses).toBeGreaterThan(0);
+      expect(responses).toBeLessThan(4);
       expect((await post(running.gateway.url, syncing)).status).toBe(429);
     }
   });
@@ -139,10 +140,10 @@ describe("a long range split into chunks", () => {
       { from: (params[0] as { fromBlock: string }).fromBlock, data: "d".repeat(50_000) },
     ]);
     const expected = Array.from({ length: 10 }, (_, at) => `0x${(at * 100).toString(16)}`);
-    const answer = await post(running.gateway.url, logs);
-    expect(answer.headers.get("content-length")).toBeNull();
+    const response = await post(running.gateway.url, logs);
+    expect(response.headers.get("content-length")).toBeNull();
     await using client = await connectTestClient(running.gateway.url);
-    for (const text of [answer.text, await client.ask(logs)]) {
+    for (const text of [response.text, await client.ask(logs)]) {
       const { id, result } = JSON.parse(text) as { id: string; result: { from: string }[] };
       expect([id, result.map(({ from }) => from)]).toEqual(["own", expected]);
     }
@@ -183,9 +184,9 @@ describe("attacks", () => {
     ["an unknown coding", `${head}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`],
     ["a bad chunk size", `${head}Transfer-Encoding: chunked\r\n\r\nzz\r\n`],
   ])("rejects smuggling by %s with 400", async (_, text) => {
-    const before = node.requests.length;
+    const requestsBefore = node.requests.length;
     expect(await raw(text)).toMatch(/^HTTP\/1\.1 400 /);
-    expect(node.requests.length).toBe(before);
+    expect(node.requests.length).toBe(requestsBefore);
   });
 
   it("closes slow heads and slow bodies, even if bytes keep arriving", async () => {
@@ -202,10 +203,10 @@ describe("attacks", () => {
 
   it("opens WebSockets at one path only", async () => {
     for (const path of ["/..", "//", "/%2e", "/internal", "/private?x", "/ws"]) {
-      const answer = await raw(
+      const response = await raw(
         `GET ${path} HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
       );
-      expect([path, answer.slice(0, 12)]).toEqual([path, "HTTP/1.1 404"]);
+      expect([path, response.slice(0, 12)]).toEqual([path, "HTTP/1.1 404"]);
     }
   });
 
@@ -222,9 +223,9 @@ describe("attacks", () => {
     for (const text of calls) await post(url, text.replace("latest", "0x1"));
     for (const text of calls) await client.ask(text.replace("latest", "0x2"));
     const asked = running.node.requests.map(({ method, params: [given] }) => [method, (given as { gas: string }).gas]);
-    const capped = methods.map((method) => [method, "0x1c9c380"]);
-    expect(asked.slice(0, 5)).toEqual(expect.arrayContaining([...capped, ["eth_call", "0x10"]]));
-    expect(asked.slice(5)).toEqual([...capped, ...capped]);
+    const cappedMethods = methods.map((method) => [method, "0x1c9c380"]);
+    expect(asked.slice(0, 5)).toEqual(expect.arrayContaining([...cappedMethods, ["eth_call", "0x10"]]));
+    expect(asked.slice(5)).toEqual([...cappedMethods, ...cappedMethods]);
   });
 
   it("charges a call for the gas it specifies, and treats a high amount as heavy", async () => {

@@ -27,9 +27,9 @@ describe("overload", () => {
     const finish = node.hold({}, (method) => method.startsWith("debug_"));
     const underWay = [post(gateway.url, trace(1)), post(gateway.url, trace(2))];
     await until("both heavy calls are at the node", generousMs, () => finish.length === 2);
-    const rejected = await post(gateway.url, trace(3));
-    expect([rejected.status, rejected.headers.get("retry-after")]).toEqual([429, "7"]);
-    expect(rejected.text).toBe(
+    const rejectedResponse = await post(gateway.url, trace(3));
+    expect([rejectedResponse.status, rejectedResponse.headers.get("retry-after")]).toEqual([429, "7"]);
+    expect(rejectedResponse.text).toBe(
       '{"jsonrpc":"2.0","id":3,"error":{"code":-32005,"message":"rate limit exceeded: too much load; try again later"}}',
     );
     for (let round = 0; round < 20; round += 1) expect((await call(gateway.url, "eth_syncing")).result).toBe("0x1");

@@ -67,10 +67,10 @@ describe.skipIf(!hasRedis)(`rate limits in a Redis store${why}`, () => {
 
   it("apply across replicas, atomically", async () => {
     using first = limiterAt(port);
-    using second = limiterAt(port);
-    await until("both replicas reach the store", generousMs, () => first.isShared() && second.isShared());
+    using secondLimiter = limiterAt(port);
+    await until("both replicas reach the store", generousMs, () => first.isShared() && secondLimiter.isShared());
     const decisions = await Promise.all(
-      Array.from({ length: 100 }, (_, at) => (at % 2 === 0 ? first : second).acquire("shared", 1, rates)),
+      Array.from({ length: 100 }, (_, at) => (at % 2 === 0 ? first : secondLimiter).acquire("shared", 1, rates)),
     );
     expect(decisions.filter((wait) => wait === undefined)).toHaveLength(40);
     expect(decisions.find((wait) => wait !== undefined)).toBeGreaterThan(1_000);
@@ -89,12 +89,12 @@ describe.skipIf(!hasRedis)(`rate limits in a Redis store${why}`, () => {
 
   it("enforce debt incurred at one replica at all replicas, up to a full burst", async () => {
     using first = limiterAt(port);
-    using second = limiterAt(port);
-    await until("both replicas reach the store", generousMs, () => first.isShared() && second.isShared());
+    using secondLimiter = limiterAt(port);
+    await until("both replicas reach the store", generousMs, () => first.isShared() && secondLimiter.isShared());
     first.owe("indebted", 10_000, rates);
     let wait: number | undefined;
     await until("the other replica knows the debt", generousMs, async () => {
-      wait = await second.acquire("indebted", 1, rates);
+      wait = await secondLimiter.acquire("indebted", 1, rates);
       return wait !== undefined;
     });
     expect(wait).toBeGreaterThan(990_000);
@@ -158,8 +158,8 @@ describe.skipIf(!hasRedis)(`a store that becomes unavailable${why}`, () => {
     expect((await post(one.url, coinbase)).status).toBe(429);
     expect(reported(isAlone)).toBe(1);
 
-    await using second = new AsyncDisposableStack();
-    second.use(await startRedis(port));
+    await using secondResources = new AsyncDisposableStack();
+    secondResources.use(await startRedis(port));
     await until("the store is reached again", generousMs, () => reported(isHeld) === 2);
     await until("both have read their limit from it", generousMs, async () =>
       (await statuses()).every((status) => status === 429),

@@ -106,25 +106,25 @@ describe("attacks on the listeners", () => {
 
   it("a spoofed address does not create a new caller", async () => {
     const few = { ...limitlessTier, requestsPerSecond: 0.001, requestBurst: 3 };
-    await using limited = await startTestGateway(node, { tiers: { public: few } });
+    await using limitedGateway = await startTestGateway(node, { tiers: { public: few } });
     const statuses: number[] = [];
     for (let at = 0; at < 6; at += 1) {
       const spoofed = { "X-Forwarded-For": `10.0.0.${at}`, "X-Real-IP": `10.1.0.${at}`, Forwarded: `for=10.2.0.${at}` };
-      statuses.push((await post(limited.url, coinbase, spoofed)).status);
+      statuses.push((await post(limitedGateway.url, coinbase, spoofed)).status);
     }
     expect(statuses).toEqual([200, 200, 200, 429, 429, 429]);
   });
 
   it("a batch costs as much as its individual calls, whatever it contains", async () => {
     const few = { ...limitlessTier, requestsPerSecond: 0.001, requestBurst: 10 };
-    await using limited = await startTestGateway(node, { tiers: { public: few } });
+    await using limitedGateway = await startTestGateway(node, { tiers: { public: few } });
     const asked = node.requests.length;
     node.respondAs(() => "0x1");
-    const batch = await post(limited.url, `[${Array.from({ length: 1_000 }, () => syncing).join(",")}]`);
+    const batch = await post(limitedGateway.url, `[${Array.from({ length: 1_000 }, () => syncing).join(",")}]`);
     const items = JSON.parse(batch.text) as { error?: { code: number } }[];
     expect(items.filter(({ error }) => error?.code === -32005)).toHaveLength(990);
     expect(node.requests.length - asked).toBe(10);
-    expect((await post(limited.url, coinbase)).status).toBe(429);
+    expect((await post(limitedGateway.url, coinbase)).status).toBe(429);
   });
 
   it("a cross-origin page, or a rebound name, reaches the internal listener neither over HTTP nor WebSocket", async () => {
@@ -150,9 +150,9 @@ describe("attacks on the listeners", () => {
     const hosts = ["evil.example", `evil.example:${port}`, "localhost.evil.example", "localhost@evil.example", ""];
     for (const host of hosts) {
       const request = `POST / HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: ${coinbase.length}\r\n\r\n${coinbase}`;
-      const answer = await sendRaw(url, [Buffer.from(request)], { expected: 1, quietMs: 10 });
-      expect([host, answer.slice(0, 12)]).toEqual([host, host === "" ? answer.slice(0, 12) : "HTTP/1.1 403"]);
-      expect(answer).not.toContain("0x0");
+      const response = await sendRaw(url, [Buffer.from(request)], { expected: 1, quietMs: 10 });
+      expect([host, response.slice(0, 12)]).toEqual([host, host === "" ? response.slice(0, 12) : "HTTP/1.1 403"]);
+      expect(response).not.toContain("0x0");
     }
   });
 
@@ -179,9 +179,9 @@ describe("attacks on the listeners", () => {
   ])("an upgrade offer other than WebSocket is ignored, and the call served: %s", async (_, headers) => {
     const head = ["POST / HTTP/1.1", "Host: a", "Content-Type: application/json", headers];
     const request = Buffer.from(`${[...head, `Content-Length: ${coinbase.length}`].join("\r\n")}\r\n\r\n${coinbase}`);
-    const answers = await sendRaw(gateway.url, [request, request], { expected: 2, quietMs: 10 });
-    expect(answers.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(2);
-    expect(answers.match(/"result":"0x0"/g)).toHaveLength(2);
+    const responses = await sendRaw(gateway.url, [request, request], { expected: 2, quietMs: 10 });
+    expect(responses.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(2);
+    expect(responses.match(/"result":"0x0"/g)).toHaveLength(2);
   });
 
   it("a compressed WebSocket message is rejected before it is read, even if the client offers compression", async () => {
@@ -208,8 +208,8 @@ describe("attacks on the listeners", () => {
       post(gateway.url, `{"jsonrpc":"2.0","id":1,"method":"eth_getLogs","params":[{${keys},${poison}}]}`);
     expect((await ask(colliding(100_000))).text).toContain("request too large: one call may have 524288 bytes");
     expect((await ask(colliding(5_000))).text).toContain("expected one log filter object, of at most 64 fields");
-    const flooded = await ask(colliding(50));
-    expect(flooded.text).toBe('{"jsonrpc":"2.0","id":1,"result":[]}');
+    const floodedResponse = await ask(colliding(50));
+    expect(floodedResponse.text).toBe('{"jsonrpc":"2.0","id":1,"result":[]}');
     expect(node.requests.at(-1)?.params).toEqual([{ fromBlock: "latest", toBlock: "latest" }]);
     expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
     for (const method of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {

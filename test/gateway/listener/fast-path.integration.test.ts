@@ -16,7 +16,7 @@ const shownEvery = 10_000;
 const dayMs = 86_400_000;
 
 const call = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
-const syncing = buildRequest('{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}');
+const syncingRequest = buildRequest('{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}');
 
 describe("the fast path", () => {
   let node: FakeNode;
@@ -63,7 +63,7 @@ describe("the fast path", () => {
   );
 
   it("serves many requests on one connection, then one that only node:http can handle, then more", async () => {
-    const common = formatRequest({
+    const commonRequest = formatRequest({
       line: "POST / HTTP/1.1",
       extra: [],
       body: call,
@@ -72,20 +72,22 @@ describe("the fast path", () => {
       type: true,
     });
     const chunked = `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${call.length.toString(16)}\r\n${call}\r\n0\r\n\r\n`;
-    const pieces = [common, common, chunked, common, common].map((text) => Buffer.from(text, "latin1"));
+    const pieces = [commonRequest, commonRequest, chunked, commonRequest, commonRequest].map((text) =>
+      Buffer.from(text, "latin1"),
+    );
     const text = await sendRaw(fast.url, pieces, { expected: 5, quietMs: 20 });
     expect(text.match(/"result":"0x0"/g)).toHaveLength(5);
   });
 
   it("reads only a little ahead in a client's pipeline, however many responses it has sent", async () => {
     node.respondAs(() => false);
-    const requests = Buffer.from(syncing.repeat(200_000));
+    const requests = Buffer.from(syncingRequest.repeat(200_000));
     const { socket } = openRaw(fast.url, "");
-    let answers = 0;
+    let responses = 0;
     const answered = new Promise<void>((resolve) => {
       socket.on("data", (bytes: Buffer) => {
-        answers += bytes.toString("latin1").split("HTTP/1.1 200").length - 1;
-        if (answers >= 600) resolve();
+        responses += bytes.toString("latin1").split("HTTP/1.1 200").length - 1;
+        if (responses >= 600) resolve();
       });
     });
     for (let at = 0; at < requests.length; at += 65_536) socket.write(requests.subarray(at, at + 65_536));
@@ -98,7 +100,7 @@ describe("the fast path", () => {
   it("closes a client that keeps sending without reading", async () => {
     await using impatient = await startTestGateway(node, { listener: { slowReaderTimeoutMs: 500 } });
     node.respondAs(() => "0x".padEnd(8_000_000, "0"));
-    using client = openRaw(impatient.url, syncing.repeat(4));
+    using client = openRaw(impatient.url, syncingRequest.repeat(4));
     client.socket.pause();
     const trickle = setInterval(() => client.socket.write("P"), 100);
     await until("it is closed", generousMs, client.isClosed);

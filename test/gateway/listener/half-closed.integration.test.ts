@@ -17,8 +17,8 @@ describe.each(bothPaths)("a client that half-closes the connection, on %s", (_, 
   useGateway({ listener: { fastPath } }, (started) => ({ node, gateway } = started));
 
   it("gets the responses that were available at once", async () => {
-    const answers = await sendAndEnd(gateway.url, request("eth_coinbase").repeat(2));
-    expect(answers.match(/HTTP\/1\.1 200 OK\r\n[^]*?"result":"0x0"/g)).toHaveLength(2);
+    const responses = await sendAndEnd(gateway.url, request("eth_coinbase").repeat(2));
+    expect(responses.match(/HTTP\/1\.1 200 OK\r\n[^]*?"result":"0x0"/g)).toHaveLength(2);
   });
 
   it("counts as disconnected: its pending call is cancelled, and the connection closed", async () => {

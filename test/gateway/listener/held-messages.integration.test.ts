@@ -12,7 +12,7 @@ const batchOf = (count: number) =>
 describe.each(bothPaths)("a message received in one piece, on %s", (_, fastPath) => {
   let node: FakeNode;
   let gateway: TestGateway;
-  const answers: (() => void)[] = [];
+  const responses: (() => void)[] = [];
   useGateway(
     {
       tiers: { public: limitlessTier },
@@ -22,9 +22,9 @@ describe.each(bothPaths)("a message received in one piece, on %s", (_, fastPath)
     },
     (started) => {
       ({ node, gateway } = started);
-      answers.length = 0;
+      responses.length = 0;
       node.respondAs(({ id }, response) => {
-        answers.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"0x1"}`));
+        responses.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"0x1"}`));
         return byHand;
       });
     },
@@ -32,27 +32,27 @@ describe.each(bothPaths)("a message received in one piece, on %s", (_, fastPath)
   const held = async () => Number(/buffered_bytes (\d+)$/m.exec(await gateway.metrics.metrics())?.[1]);
   const endAll = async (done: Promise<unknown>) => {
     node.respondAs(() => "0x1");
-    for (const end of answers) end();
+    for (const end of responses) end();
     await done;
   };
 
   it.each([15, 80])("is buffered until its batch of %i calls is answered", async (calls) => {
     const body = batchOf(calls);
-    const answered = post(gateway.url, body);
-    await until("a call is at the node", generousMs, () => answers.length > 0);
+    const answeredResponse = post(gateway.url, body);
+    await until("a call is at the node", generousMs, () => responses.length > 0);
     expect(await held()).toBeGreaterThanOrEqual(body.length);
     expect(await held()).toBeLessThan(1.5 * body.length);
-    await endAll(answered);
+    await endAll(answeredResponse);
     await until("no memory is held", generousMs, async () => (await held()) === 0);
   });
 
   it("is released once its client disconnects", async () => {
     const abort = new AbortController();
     const headers = { "Content-Type": "application/json" };
-    const answered = fetch(gateway.url, { method: "POST", body: batchOf(80), headers, signal: abort.signal });
-    await until("a call is at the node", generousMs, () => answers.length > 0);
+    const answeredResponse = fetch(gateway.url, { method: "POST", body: batchOf(80), headers, signal: abort.signal });
+    await until("a call is at the node", generousMs, () => responses.length > 0);
     abort.abort();
-    await Promise.allSettled([answered]);
+    await Promise.allSettled([answeredResponse]);
     await until("no memory is held", generousMs, async () => (await held()) === 0);
   });
 });

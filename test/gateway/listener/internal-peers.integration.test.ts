@@ -24,13 +24,13 @@ describe.each(bothPaths)("the internal listener, over %s", (_, fastPath) => {
   it("responds to all other peers with 403, over HTTP and WebSocket, and reads no input from them", async () => {
     await using gateway = await start({ networks: ["192.0.2.0/24"] });
     const url = gateway.urls["internal"]!;
-    const before = node.requests.length;
+    const requestsBefore = node.requests.length;
     for (let attempt = 0; attempt < 3; attempt += 1) {
       const { status, text } = await post(url, '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}');
       expect([status, text]).toEqual([403, expect.stringContaining("gateway.internal.networks")]);
     }
     await expect(connectTestClient(url)).rejects.toThrow("403");
-    expect(node.requests.length).toBe(before);
+    expect(node.requests.length).toBe(requestsBefore);
     expect((await call(gateway.url, "eth_syncing")).result).toBe("0x1");
   });
 

@@ -32,7 +32,7 @@ async function announce(
 describe.each([true, false])("a long body (fast path: %s)", (fastPath) => {
   let node: FakeNode;
   let gateway: TestGateway;
-  let closed: TestGateway;
+  let closedGateway: TestGateway;
   beforeAll(async () => {
     node = await startFakeNode();
     const listener = { fastPath };
@@ -44,7 +44,7 @@ describe.each([true, false])("a long body (fast path: %s)", (fastPath) => {
       listener,
       callers: { trustedProxies: ["127.0.0.1"] },
     });
-    closed = await startTestGateway(node, {
+    closedGateway = await startTestGateway(node, {
       public: { enabled: false },
       private: { enabled: true },
       callers: { trustedProxies: ["127.0.0.1"] },
@@ -53,34 +53,34 @@ describe.each([true, false])("a long body (fast path: %s)", (fastPath) => {
   });
   afterAll(async () => {
     await gateway[Symbol.asyncDispose]();
-    await closed[Symbol.asyncDispose]();
+    await closedGateway[Symbol.asyncDispose]();
     await node[Symbol.asyncDispose]();
   });
 
   it("is rejected from its headers alone if it exceeds the limit; the response states the limit", async () => {
-    const answer = await announce(gateway.url, bodyBytes + 1);
-    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
-    expect(answer).toContain(`content length too large; at most ${bodyBytes} bytes\n`);
-    expect(answer).toMatch(/^Connection: close\r$/m);
+    const response = await announce(gateway.url, bodyBytes + 1);
+    expect(response).toMatch(/^HTTP\/1\.1 413 /);
+    expect(response).toContain(`content length too large; at most ${bodyBytes} bytes\n`);
+    expect(response).toMatch(/^Connection: close\r$/m);
   });
 
   it("gets no 100 Continue if it would be rejected", async () => {
-    const answer = await announce(gateway.url, bodyBytes + 1, { lines: ["Expect: 100-continue"] });
-    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+    const response = await announce(gateway.url, bodyBytes + 1, { lines: ["Expect: 100-continue"] });
+    expect(response).toMatch(/^HTTP\/1\.1 413 /);
   });
 
   it("is rejected from its headers alone if its caller can't pay for it", async () => {
     const body = " ".repeat(200 * 1_024);
     expect((await post(gateway.url, body, from("9.9.9.1"))).status).toBe(200);
-    const answer = await announce(gateway.url, 100_000, { lines: lines("9.9.9.1") });
-    expect(answer).toMatch(/^HTTP\/1\.1 429 /);
-    const seconds = Number(/^Retry-After: (\d+)\r$/m.exec(answer)?.[1]);
+    const response = await announce(gateway.url, 100_000, { lines: lines("9.9.9.1") });
+    expect(response).toMatch(/^HTTP\/1\.1 429 /);
+    const seconds = Number(/^Retry-After: (\d+)\r$/m.exec(response)?.[1]);
     expect(seconds).toBeGreaterThan(100);
     expect(seconds).toBeLessThan(250);
-    expect(answer).toMatch(
+    expect(response).toMatch(
       /\r\n\r\n\{"jsonrpc":"2\.0","id":null,"error":\{"code":-32005,"message":"rate limit exceeded; try again in \d+ s"\}\}$/,
     );
-    expect(answer).toMatch(/^Connection: close\r$/m);
+    expect(response).toMatch(/^Connection: close\r$/m);
     expect(await announce(gateway.url, 900_000, { lines: lines("9.9.9.1"), send: 900_000 })).toMatch(
       /^HTTP\/1\.1 429 /,
     );
@@ -111,8 +111,8 @@ describe.each([true, false])("a long body (fast path: %s)", (fastPath) => {
   });
 
   it("is rejected by its head if its sender is not authorized", async () => {
-    const answer = await announce(closed.urls["private"] ?? "", 100_000);
-    expect(answer).toMatch(/^HTTP\/1\.1 401 /);
-    expect(answer).toMatch(/^WWW-Authenticate: Bearer\r$/m);
+    const response = await announce(closedGateway.urls["private"] ?? "", 100_000);
+    expect(response).toMatch(/^HTTP\/1\.1 401 /);
+    expect(response).toMatch(/^WWW-Authenticate: Bearer\r$/m);
   });
 });

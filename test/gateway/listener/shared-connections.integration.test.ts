@@ -62,12 +62,12 @@ describe.each(proxies)("a connection from %s", (_, startProxy) => {
 
   it.each(odd)("returns to the fast path after one request with %s", async (_what, status, asked) => {
     expect((await ask(proxy.url, { headers: json })).status).toBe(200);
-    const before = await countSlowRequests(gateway);
+    const slowRequestsBefore = await countSlowRequests(gateway);
     expect((await ask(proxy.url, asked)).status).toBe(status);
     for (let others = 0; others < 5; others += 1) {
       expect((await ask(proxy.url, { headers: json })).text).toContain('"result":"0x0"');
     }
-    expect(await countSlowRequests(gateway)).toBe(before + 1);
+    expect(await countSlowRequests(gateway)).toBe(slowRequestsBefore + 1);
   });
 });
 

@@ -10,7 +10,7 @@ const requests = 300;
 const resultBytes = 200_000;
 const body = '{"jsonrpc":"2.0","id":1,"method":"eth_gasPrice"}';
 
-const syncing = buildRequest('{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}');
+const syncingRequest = buildRequest('{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}');
 
 /** Sends all requests at once and reads nothing. */
 function connectDeafly(url: string, sent = buildRequest(body).repeat(requests)): Socket {
@@ -90,7 +90,7 @@ describe("a client that sends requests and reads no responses", () => {
         upstream: { connections: 1 },
         listener: { fastPath, slowReaderTimeoutMs: 1_000 },
       });
-      const socket = connectDeafly(gateway.url, syncing);
+      const socket = connectDeafly(gateway.url, syncingRequest);
       await until("the response waits for its reader", generousMs, async () => (await held(gateway)) > 1_000_000);
       // There is one connection to the node, which is free again.
       expect((await post(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_hashrate"}')).status).toBe(200);
@@ -114,7 +114,7 @@ describe("a client that sends requests and reads no responses", () => {
       memory: { connectionBytes: 1_000_000 },
       listener: { fastPath },
     });
-    const socket = connectDeafly(gateway.url, syncing);
+    const socket = connectDeafly(gateway.url, syncingRequest);
     const received: Buffer[] = [];
     socket.on("data", (bytes: Buffer) => received.push(bytes));
     socket.pause();
@@ -145,10 +145,10 @@ describe("a client that sends requests and reads no responses", () => {
     socket.resume();
     const length = () => received.reduce((sum, { length: bytes }) => sum + bytes, 0);
     await until("the responses have arrived", generousMs, () => socket.closed || length() > requests * resultBytes);
-    const answers = Buffer.concat(received).toString("latin1").split("HTTP/1.1 200 OK\r\n").slice(1);
-    const wrong = answers.filter((answer) => !answer.endsWith(`${"z".repeat(resultBytes)}"}`));
-    expect(wrong.map((answer) => answer.replace(/z+/, "z…"))).toEqual([]);
-    expect(answers).toHaveLength(requests);
+    const responses = Buffer.concat(received).toString("latin1").split("HTTP/1.1 200 OK\r\n").slice(1);
+    const wrong = responses.filter((response) => !response.endsWith(`${"z".repeat(resultBytes)}"}`));
+    expect(wrong.map((response) => response.replace(/z+/, "z…"))).toEqual([]);
+    expect(responses).toHaveLength(requests);
     socket.destroy();
   });
 });
@@ -176,8 +176,8 @@ describe("distinct long responses", () => {
       });
       for (let wave = 0; wave < 5; wave += 1) {
         const calls = Array.from({ length: 20 }, (_, place) => balance(10_000 + wave * 100 + place));
-        const answers = await Promise.all(calls.map(({ message }) => post(gateway.url, message)));
-        expect(answers.map(({ text }) => (JSON.parse(text) as { result: unknown }).result)).toEqual(
+        const responses = await Promise.all(calls.map(({ message }) => post(gateway.url, message)));
+        expect(responses.map(({ text }) => (JSON.parse(text) as { result: unknown }).result)).toEqual(
           calls.map(({ address }) => answerTo(address)),
         );
       }

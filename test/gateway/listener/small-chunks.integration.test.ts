@@ -48,14 +48,14 @@ describe.each(bothPaths)("a body in many chunks, on %s", (_, fastPath) => {
     ],
   ])(
     "is rejected with %s, and the client gets the response after it has sent everything",
-    async (_name, lines, body, answer) => {
+    async (_name, lines, body, response) => {
       const { socket, received } = openRaw(gateway.url, "");
       const closed = once(socket, "close");
       socket.pause();
       await new Promise((sent) => socket.write(`${head(...lines)}${body}`, sent));
       socket.resume();
       await closed;
-      expect(received()).toMatch(answer);
+      expect(received()).toMatch(response);
       expect(received()).toMatch(/\r\nConnection: close\r\n/i);
     },
   );

@@ -69,12 +69,12 @@ describe.concurrent.each(bothPaths)("a listener that stops, on %s", (_, fastPath
       finish = () => response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":"finished"}`);
       return byHand;
     });
-    const answer = post(gateway.url, body);
+    const response = post(gateway.url, body);
     await until("the call is at the node", generousMs, () => finish !== undefined);
     const stopped = gateway[Symbol.asyncDispose]();
     await delay(2_500);
     finish?.();
-    expect((await answer).text).toContain("finished");
+    expect((await response).text).toContain("finished");
     await stopped;
   });
 });
@@ -101,13 +101,13 @@ describe("an idle keep-alive connection", () => {
       tiers: { public: limitlessTier },
       listener: { idleTimeoutMs: 500, slowReaderTimeoutMs: 20_000 },
     });
-    const answers = 200;
-    const { socket } = open(gateway.url, request.repeat(answers));
+    const responses = 200;
+    const { socket } = open(gateway.url, request.repeat(responses));
     socket.pause();
     await delay(2_500);
     let received = "";
     socket.on("data", (bytes: Buffer) => (received += bytes.toString("latin1"))).resume();
-    await until("all of it has arrived", generousMs, () => received.split('"id":1').length - 1 === answers);
+    await until("all of it has arrived", generousMs, () => received.split('"id":1').length - 1 === responses);
     socket.destroy();
   });
 });

@@ -32,8 +32,8 @@ async function startNode() {
 }
 
 async function readMetrics(gateway: ServiceProcess, accept: string) {
-  const answer = await fetch(`${gateway.urls["operations"]}/metrics`, { headers: { Accept: accept } });
-  return { type: answer.headers.get("content-type"), text: await answer.text() };
+  const response = await fetch(`${gateway.urls["operations"]}/metrics`, { headers: { Accept: accept } });
+  return { type: response.headers.get("content-type"), text: await response.text() };
 }
 
 const typeOf = async (gateway: ServiceProcess, accept: string) => (await readMetrics(gateway, accept)).type;
@@ -70,8 +70,8 @@ it.skipIf(!hasPrometheus)(
       end: String(Date.now() / 1_000 + 600),
     });
     const found = await until("Prometheus has exemplars", generousMs, async () => {
-      const answer = await fetch(`${prometheus.url}/api/v1/query_exemplars?${asked.toString()}`);
-      const { data } = (await answer.json()) as { data: Exemplars };
+      const response = await fetch(`${prometheus.url}/api/v1/query_exemplars?${asked.toString()}`);
+      const { data } = (await response.json()) as { data: Exemplars };
       return data.some(({ seriesLabels }) => seriesLabels["outcome"] === "node") && data;
     });
     const named = found.flatMap(({ exemplars }) => exemplars.map(({ labels }) => labels["trace_id"]));

@@ -87,7 +87,7 @@ describe("the gateway's metrics", () => {
     for (let asked = 0; asked < 2; asked += 1) await call(gateway.urls["internal"]!, "eth_coinbase");
     node.respondAs(() => byHand);
     const stuck = new AbortController();
-    const waiting = fetch(gateway.url, {
+    const pendingResponse = fetch(gateway.url, {
       method: "POST",
       body: body("eth_gasPrice"),
       headers: { "Content-Type": "application/json" },
@@ -100,7 +100,7 @@ describe("the gateway's metrics", () => {
     );
     expect((await post(gateway.url, body("eth_maxPriorityFeePerGas"))).status).toBe(429);
     stuck.abort();
-    await waiting.catch(() => undefined);
+    await pendingResponse.catch(() => undefined);
     await until(
       "it is disconnected",
       generousMs,

@@ -80,14 +80,14 @@ describe("traces", () => {
     const tracing = { otlpUrl: collector.url, sampleRatio: 1 };
     const gateway = await startTestGateway(node, { tracing });
     const one = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
-    const answer = await send(gateway.url, `[${one},${one},7]`);
-    expect((JSON.parse(answer) as unknown[]).length).toBe(3);
+    const response = await send(gateway.url, `[${one},${one},7]`);
+    expect((JSON.parse(response) as unknown[]).length).toBe(3);
     await gateway[Symbol.asyncDispose]();
     const batch = collector.spans().find(({ name }) => name === "batch");
-    const inside = collector.spans().filter(({ parentSpanId }) => parentSpanId === batch?.spanId);
+    const insideSpans = collector.spans().filter(({ parentSpanId }) => parentSpanId === batch?.spanId);
     expect(batch?.kind).toBe(server);
     expect(attributesOf(batch!)["gatehouse.batch_items"]).toBe(3);
-    expect(inside.map(({ kind, name }) => [kind, name])).toEqual([
+    expect(insideSpans.map(({ kind, name }) => [kind, name])).toEqual([
       [internal, "eth_coinbase"],
       [internal, "eth_coinbase"],
       [internal, "unknown"],
@@ -118,8 +118,9 @@ describe("traces", () => {
     traceparents.length = 0;
     const tracing = { otlpUrl: collector.url, sampleRatio: 1 };
     const gateway = await startTestGateway(node, { tracing });
-    await using traced = await connectTestClient(gateway.url, asked);
-    for (let calls = 0; calls < 2; calls += 1) await traced.ask('{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}');
+    await using tracedClient = await connectTestClient(gateway.url, asked);
+    for (let calls = 0; calls < 2; calls += 1)
+      await tracedClient.ask('{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}');
     await gateway[Symbol.asyncDispose]();
     const calls = collector.spans().filter(({ kind }) => kind === server);
     expect(calls.map(({ name, traceId: own }) => [name, own])).toEqual([
@@ -143,10 +144,10 @@ describe("traces", () => {
     await post(gateway.url, body, { tracestate: "a=1" });
     // Without the fast path, and over WebSocket.
     await post(gateway.url, body, { ...asked, "X-Other": "1" });
-    await using traced = await connectTestClient(gateway.url, asked);
-    await traced.ask(body);
-    const reported = traceparents.map((parent, at) => [parent, tracestates[at]]);
-    expect(reported.filter(([parent, state]) => parent !== undefined || state !== undefined)).toEqual([
+    await using tracedClient = await connectTestClient(gateway.url, asked);
+    await tracedClient.ask(body);
+    const reportedTraceparents = traceparents.map((parent, at) => [parent, tracestates[at]]);
+    expect(reportedTraceparents.filter(([parent, state]) => parent !== undefined || state !== undefined)).toEqual([
       [asked.traceparent, asked.tracestate],
       [asked.traceparent, undefined],
       [asked.traceparent, asked.tracestate],

@@ -26,9 +26,9 @@ it("a settings change fails none of 1,000 calls in flight, and applies to later 
     async () => (await call(gateway.url, "eth_mining")).error?.code === -32601,
   );
   const pump = setInterval(() => finish.splice(0).forEach((end) => end()), 1);
-  const answers = await Promise.all(underWay);
+  const responses = await Promise.all(underWay);
   clearInterval(pump);
-  expect(answers.filter(({ result }) => result !== "late")).toEqual([]);
+  expect(responses.filter(({ result }) => result !== "late")).toEqual([]);
   expect(await gateway.metrics.metrics()).toContain("gatehouse_gateway_calls_in_flight 0");
 });
 

@@ -60,10 +60,10 @@ describe("cached reads", () => {
       ["0x5", "eth_getTransactionCount", [`0x${"1".repeat(40)}`, { blockNumber: "pending" }]],
     ] as const) {
       node.respondAs(() => result);
-      const before = node.requests.length;
+      const requestsBefore = node.requests.length;
       await read(1, method, params);
       expect((await read(1, method, params)).source).toBe("node");
-      expect(node.requests.length).toBe(before + 2);
+      expect(node.requests.length).toBe(requestsBefore + 2);
     }
     node.respondAs(() => "0x5");
     const written = `["0x${"1".repeat(40)}",{"blockNumber":"\\u0070ending"}]`;
@@ -79,9 +79,9 @@ describe("cached reads", () => {
       return byHand;
     });
     for (const method of ["eth_gasPrice", "eth_chainId"]) {
-      const before = node.requests.length;
+      const requestsBefore = node.requests.length;
       for (let asked = 0; asked < 2; asked += 1) expect((await read(1, method)).text).toContain("header not found");
-      expect(node.requests.length).toBe(before + 2);
+      expect(node.requests.length).toBe(requestsBefore + 2);
       node.respondAs((_, response) => {
         response.statusCode = 503;
         response.end("busy");
@@ -121,15 +121,15 @@ describe("cached reads", () => {
 
   it("share one call to the node while identical ones are in flight, each with its own id", async () => {
     const finish = node.hold("0xaa");
-    const before = node.requests.length;
+    const requestsBefore = node.requests.length;
     const reads = Array.from({ length: 20 }, (_, id) => read(`r${id}`, "eth_call", [{ to: null }, "latest"]));
-    await until("the call is at the node", generousMs, () => node.requests.length > before);
+    await until("the call is at the node", generousMs, () => node.requests.length > requestsBefore);
     await gateway.shows("calls_in_flight 20");
     finish[0]?.();
-    const answers = await Promise.all(reads);
-    expect(node.requests.length).toBe(before + 1);
-    answers.forEach(({ text }, id) => expect(text).toBe(`{"jsonrpc":"2.0","id":"r${id}","result":"0xaa"}`));
-    expect(answers.filter(({ source }) => source === "coalesced")).toHaveLength(19);
+    const responses = await Promise.all(reads);
+    expect(node.requests.length).toBe(requestsBefore + 1);
+    responses.forEach(({ text }, id) => expect(text).toBe(`{"jsonrpc":"2.0","id":"r${id}","result":"0xaa"}`));
+    expect(responses.filter(({ source }) => source === "coalesced")).toHaveLength(19);
     expect(await gateway.metrics.metrics()).toContain("calls_in_flight 0");
   });
 

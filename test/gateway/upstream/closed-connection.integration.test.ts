@@ -25,9 +25,9 @@ describe("a node that closes a keep-alive connection as a call arrives", () => {
   const asked = (method: string) => node.requests.filter((request) => request.method === method).length;
 
   it.each(["eth_gasPrice", "eth_syncing", "eth_estimateGas"])("gets %s again, on a new connection", async (method) => {
-    const before = asked(method);
+    const requestsBefore = asked(method);
     expect((await call(gateway.url, method)).result).toBe("again");
-    expect(asked(method) - before).toBe(2);
+    expect(asked(method) - requestsBefore).toBe(2);
   });
 
   it.each(["eth_sendRawTransaction", "my_method"])("never gets %s twice", async (method) => {

@@ -8,7 +8,7 @@ import { bothPaths, useGateway } from "#gateway/testing/use-gateway.ts";
 const reverted = '{"code":3,"message":"execution reverted: \\u00e9","data":"0x08c379a0"}';
 const request = (id: string, method = "eth_estimateGas", params = "[{}]") =>
   `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`;
-const answer = (id: string, error = reverted) => `{"jsonrpc":"2.0","id":${id},"error":${error}}`;
+const errorResponse = (id: string, error = reverted) => `{"jsonrpc":"2.0","id":${id},"error":${error}}`;
 const badAnswer = '{"code":-32603,"message":"the node\'s response is not JSON-RPC; try again later"}';
 const limited = '{"code":-32005,"message":"rate limit exceeded: the node rate-limits calls; try again later"}';
 const cut =
@@ -41,9 +41,9 @@ describe.each(bothPaths)("a node response with a status other than 200, over %s"
   it.each(Object.keys(deliveries).flatMap((way) => [400, 404, 429, 500, 503].map((status) => [status, way] as const)))(
     "with status %i %s: its JSON-RPC error is passed to the client",
     async (status, way) => {
-      respond(status, answer("1"), deliveries[way]);
+      respond(status, errorResponse("1"), deliveries[way]);
       const got = await post(gateway.url, request("1"));
-      expect([got.status, got.text]).toEqual([200, answer("1")]);
+      expect([got.status, got.text]).toEqual([200, errorResponse("1")]);
       expect(got.headers.get("x-gatehouse-source")).toBe("node");
       // No data is left on the connection for the next call.
       node.respondAs(() => "0x5");
@@ -58,22 +58,22 @@ describe.each(bothPaths)("a node response with a status other than 200, over %s"
         ["eth_syncing", "[]"],
         ["eth_call", '[{},"latest"]'],
       ] as const) {
-        expect((await post(gateway.url, request(id, method, params))).text).toBe(answer(id));
+        expect((await post(gateway.url, request(id, method, params))).text).toBe(errorResponse(id));
       }
     }
   });
 
   it("reaches every call in a batch, identical concurrent calls, and WebSocket clients", async () => {
-    respond(500, answer("1"));
+    respond(500, errorResponse("1"));
     const batch = `[${request("1")},${request("2")},${request('"x"', "eth_syncing", "[]")}]`;
-    const all = `[${answer("1")},${answer("2")},${answer('"x"')}]`;
+    const all = `[${errorResponse("1")},${errorResponse("2")},${errorResponse('"x"')}]`;
     expect((await post(gateway.url, batch)).text).toBe(all);
     const ids = ["11", "12", "13", "14"];
     expect(await Promise.all(ids.map(async (id) => (await post(gateway.url, request(id))).text))).toEqual(
-      ids.map((id) => answer(id)),
+      ids.map((id) => errorResponse(id)),
     );
     await using client = await connectTestClient(gateway.url);
-    expect(await client.ask(request("5"))).toBe(answer("5"));
+    expect(await client.ask(request("5"))).toBe(errorResponse("5"));
     expect(await client.ask(batch)).toBe(all);
   });
 
@@ -82,7 +82,7 @@ describe.each(bothPaths)("a node response with a status other than 200, over %s"
     [403, '{"error":"forbidden"}', badAnswer],
     [403, '{"error":{"message":"no code"}}', badAnswer],
     [404, '{"jsonrpc":"2.0","id":1,"result":"0x1"}', badAnswer],
-    [400, answer("1").slice(0, -1), badAnswer],
+    [400, errorResponse("1").slice(0, -1), badAnswer],
     [400, "", badAnswer],
     [502, "<h1>Bad Gateway</h1>", unavailable],
     [503, "", unavailable],
@@ -91,14 +91,14 @@ describe.each(bothPaths)("a node response with a status other than 200, over %s"
   ])("with status %i and no JSON-RPC error (%s) counts as a node failure", async (status, body, error) => {
     respond(status, body);
     for (const method of ["eth_syncing", "eth_estimateGas"]) {
-      expect((await post(gateway.url, request("1", method))).text).toBe(answer("1", error));
+      expect((await post(gateway.url, request("1", method))).text).toBe(errorResponse("1", error));
     }
   });
 
   it.each(Object.keys(deliveries))("is read only up to a limit if it arrives %s", async (way) => {
-    const body = answer("1", `{"code":3,"message":"${"x".repeat(2_000_000)}"}`);
+    const body = errorResponse("1", `{"code":3,"message":"${"x".repeat(2_000_000)}"}`);
     respond(400, body, deliveries[way]);
-    expect((await post(gateway.url, request("1"))).text).toBe(answer("1", badAnswer));
+    expect((await post(gateway.url, request("1"))).text).toBe(errorResponse("1", badAnswer));
   });
 });
 
@@ -117,11 +117,11 @@ describe.each(bothPaths)("an error of a node that couldn't parse the call, over 
       });
       const read = request("1", "eth_getBalance", '["0x01","latest"]');
       const calls = [read, request('"x"'), request("3", "eth_sendRawTransaction", '["0x01"]')];
-      const answers = [answer("1", unparsed), answer('"x"', unparsed), answer("3", unparsed)];
+      const responses = [errorResponse("1", unparsed), errorResponse('"x"', unparsed), errorResponse("3", unparsed)];
       await using client = await connectTestClient(gateway.url);
       for (const ask of [async (text: string) => (await post(gateway.url, text)).text, client.ask]) {
-        for (const [at, call] of calls.entries()) expect(await ask(call)).toBe(answers[at]);
-        expect(await ask(`[${calls.join()}]`)).toBe(`[${answers.join()}]`);
+        for (const [at, call] of calls.entries()) expect(await ask(call)).toBe(responses[at]);
+        expect(await ask(`[${calls.join()}]`)).toBe(`[${responses.join()}]`);
       }
     },
   );
@@ -149,12 +149,14 @@ describe.each(bothPaths)("a response that the node cuts off, over %s", (_, fastP
       return byHand;
     });
     const [read, other] = [request("1", "eth_getBalance", '["0x01","latest"]'), request("2", "eth_syncing", "[]")];
-    expect((await post(gateway.url, read)).text).toBe(answer("1", cut));
-    expect((await post(gateway.url, `[${read},${other}]`)).text).toBe(`[${answer("1", cut)},${answer("2", cut)}]`);
+    expect((await post(gateway.url, read)).text).toBe(errorResponse("1", cut));
+    expect((await post(gateway.url, `[${read},${other}]`)).text).toBe(
+      `[${errorResponse("1", cut)},${errorResponse("2", cut)}]`,
+    );
   });
 });
 
-const failed = (id: string) => answer(id, badAnswer);
+const failed = (id: string) => errorResponse(id, badAnswer);
 
 describe.each(bothPaths)("a 200 response that is not JSON-RPC, over %s", (_, fastPath) => {
   const own = '{"jsonrpc":"2.0","id":3,"result":"0x0"}';

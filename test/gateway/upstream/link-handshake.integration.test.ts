@@ -37,23 +37,23 @@ it("a link in a blocked process accepts a handshake response that arrived during
 it("a link abandons a handshake without a response, logs that once, and retries", async () => {
   await using resources = new AsyncDisposableStack();
   const sockets: Socket[] = [];
-  const silent = createServer((socket) => {
+  const silentServer = createServer((socket) => {
     socket.on("error", () => socket.destroy());
     socket.resume();
     sockets.push(socket);
   });
-  silent.listen(0, "127.0.0.1");
-  await once(silent, "listening");
+  silentServer.listen(0, "127.0.0.1");
+  await once(silentServer, "listening");
   resources.defer(() => {
     for (const socket of sockets) socket.destroy();
-    silent.close();
+    silentServer.close();
   });
-  const { link, lines } = linkTo((silent.address() as AddressInfo).port);
+  const { link, lines } = linkTo((silentServer.address() as AddressInfo).port);
   using _ = link;
   await until("it tried three times", generousMs, () => sockets.length === 3);
-  const reported = lines.filter((line) => line.includes("can't connect"));
-  expect(reported).toHaveLength(1);
-  expect(reported[0]).toContain("no response to the handshake within 200 ms");
+  const reportedLines = lines.filter((line) => line.includes("can't connect"));
+  expect(reportedLines).toHaveLength(1);
+  expect(reportedLines[0]).toContain("no response to the handshake within 200 ms");
 });
 
 it("a disposed link never connects again, even if a poll then reaches the node", async () => {

@@ -63,15 +63,15 @@ describe("a client batch at the node", () => {
   it("keeps duplicate IDs, and IDs that a node might reformat", async () => {
     const ids = ["7", "7", '"<a>"', '"\\u0061"', "null", "1e2", "12345678901234567890"];
     const { text } = await post(gateway.url, `[${ids.map((id, at) => balance(at, id)).join(",")}]`);
-    const answers = ids.map((id, at) => `{"jsonrpc":"2.0","id":${id},"result":"${addressOf(at)}"}`);
-    expect(text).toBe(`[${answers.join(",")}]`);
+    const responses = ids.map((id, at) => `{"jsonrpc":"2.0","id":${id},"result":"${addressOf(at)}"}`);
+    expect(text).toBe(`[${responses.join(",")}]`);
   });
 
   it("returns the node's error for each call, and is still sent as a batch", async () => {
     node.respondToBatches((entries) => `[${entries.map(reverted).join(",")}]`);
     for (const from of [1, 11]) {
-      const answers = await ask(balances(10, from));
-      expect(answers.map(({ error }) => error?.code)).toEqual(Array.from({ length: 5 }, () => [undefined, 3]).flat());
+      const responses = await ask(balances(10, from));
+      expect(responses.map(({ error }) => error?.code)).toEqual(Array.from({ length: 5 }, () => [undefined, 3]).flat());
     }
     expect(node.batches).toEqual([10, 10]);
   });
@@ -114,9 +114,9 @@ describe("a client batch at the node", () => {
       expect(await ask(balances(20, 21))).toEqual(resultsOf(20, 21));
       // A batch in which not all calls got a response is remembered for a while; the cache has only valid responses.
       expect(node.batches).toEqual(name.startsWith("an error about") ? [20, 20] : [20]);
-      const before = node.requests.length;
+      const requestsBefore = node.requests.length;
       expect(await ask(balances(40))).toEqual(resultsOf(40));
-      expect(node.requests).toHaveLength(before);
+      expect(node.requests).toHaveLength(requestsBefore);
     },
   );
 
@@ -135,8 +135,8 @@ describe("a client batch at the node", () => {
       response.writeHead(429).end(body);
       return byHand;
     });
-    const answers = await ask(balances(20));
-    expect(new Set(answers.map(({ error }) => error?.message))).toEqual(
+    const responses = await ask(balances(20));
+    expect(new Set(responses.map(({ error }) => error?.message))).toEqual(
       new Set(["rate limit exceeded: the node rate-limits calls; try again later"]),
     );
     expect(node.batches).toEqual([20]);
@@ -168,11 +168,11 @@ describe("a client batch at the node", () => {
     const long = "x".repeat(100_000);
     node.respondAs(({ params }) => `${String(params[0])}${long}`);
     expect(await ask(balances(10))).toHaveLength(10);
-    const before = node.batches.length;
+    const batchesBefore = node.batches.length;
     node.respondAs(({ params }) => params[0]);
     expect(await ask(balances(10, 11))).toEqual(resultsOf(10, 11));
     // Three responses of that length fit.
-    expect(Math.max(...node.batches.slice(before))).toBeGreaterThan(3);
+    expect(Math.max(...node.batches.slice(batchesBefore))).toBeGreaterThan(3);
   });
 
   const spoiling: Readonly<Record<string, () => void>> = {
@@ -191,18 +191,18 @@ describe("a client batch at the node", () => {
     await ask(balances(10), { "X-Forwarded-For": "10.0.0.1" });
     node.respondAs(({ params }) => params[0]);
     node.respondToBatches(undefined);
-    const before = node.batches.length;
+    const batchesBefore = node.batches.length;
     expect(await ask(balances(20, 21), { "X-Forwarded-For": "10.0.0.2" })).toEqual(resultsOf(20, 21));
-    expect(node.batches.slice(before)).toEqual([20]);
+    expect(node.batches.slice(batchesBefore)).toEqual([20]);
     expect(await ask(balances(20, 41), { "X-Forwarded-For": "10.0.0.1" })).toEqual(resultsOf(20, 41));
-    expect(Math.max(0, ...node.batches.slice(before + 1))).toBeLessThanOrEqual(3);
+    expect(Math.max(0, ...node.batches.slice(batchesBefore + 1))).toBeLessThanOrEqual(3);
   });
 
   it("fails call by call if the node times out, and the next batch is sent call by call", async () => {
     await restart({ methods: { eth_getBalance: { timeoutMs: 200 } } });
     node.respondAs(() => byHand);
-    const answers = await ask(balances(5));
-    expect(answers.map(({ error }) => error?.message)).toEqual(Array.from({ length: 5 }, () => "request timed out"));
+    const responses = await ask(balances(5));
+    expect(responses.map(({ error }) => error?.message)).toEqual(Array.from({ length: 5 }, () => "request timed out"));
     node.respondAs(({ params }) => params[0]);
     expect(await ask(balances(5, 11))).toEqual(resultsOf(5, 11));
     expect(node.batches).toEqual([5]);
@@ -230,8 +230,8 @@ describe("a client batch at the node", () => {
       }, 20);
       return byHand;
     });
-    const answers = await ask([balance(1), send(2), send(3), balance(4)]);
-    expect(answers.map(({ id, result }) => [id, result])).toEqual([1, 2, 3, 4].map((id) => [id, "0x1"]));
+    const responses = await ask([balance(1), send(2), send(3), balance(4)]);
+    expect(responses.map(({ id, result }) => [id, result])).toEqual([1, 2, 3, 4].map((id) => [id, "0x1"]));
     const methods = ["eth_getBalance 1", "eth_sendRawTransaction 2", "eth_sendRawTransaction 3", "eth_getBalance 4"];
     expect(order).toEqual(methods.flatMap((one) => [`${one} asked`, `${one} answered`]));
     expect(node.batches).toEqual([]);

@@ -34,21 +34,21 @@ describe.each(bothPaths)("an unfit node, over %s", (_, fastPath) => {
     for (const method of ["eth_chainId", "eth_blockNumber"]) await call(gateway.url, method);
     await call(gateway.url, "eth_getBlockByHash", [hash, false]);
     fitness = "behind";
-    const before = node.requests.length;
+    const requestsBefore = node.requests.length;
     expect((await call(gateway.url, "eth_chainId")).result).toBe("eth_chainId");
     expect((await call(gateway.url, "eth_getBlockByHash", [hash, false])).result).toBe("eth_getBlockByHash");
     expect((await call(gateway.url, "eth_coinbase")).result).toBe("0x0");
-    expect(node.requests.length).toBe(before);
+    expect(node.requests.length).toBe(requestsBefore);
     for (const [method, params] of [
       ["eth_blockNumber", []],
       ["eth_call", [{ to: null }, "latest"]],
       ["eth_getLogs", [{}]],
     ] as const) {
-      const answer = await post(gateway.url, request(1, method, params));
-      expect([answer.status, answer.text]).toEqual([200, JSON.stringify({ jsonrpc: "2.0", id: 1, error: behind })]);
-      expect(answer.headers.get("x-gatehouse-source")).toBe("gateway");
+      const response = await post(gateway.url, request(1, method, params));
+      expect([response.status, response.text]).toEqual([200, JSON.stringify({ jsonrpc: "2.0", id: 1, error: behind })]);
+      expect(response.headers.get("x-gatehouse-source")).toBe("gateway");
     }
-    expect(node.requests.length).toBe(before);
+    expect(node.requests.length).toBe(requestsBefore);
     fitness = "fit";
     expect((await call(gateway.url, "eth_blockNumber")).result).toBe("eth_blockNumber");
     expect(await gateway.metrics.metrics()).toContain(
@@ -83,12 +83,12 @@ describe.each(bothPaths)("an unfit node, over %s", (_, fastPath) => {
     await using gateway = await start();
     await call(gateway.url, "eth_chainId");
     fitness = "down";
-    const before = node.requests.length;
+    const requestsBefore = node.requests.length;
     for (const method of ["eth_blockNumber", "eth_syncing", "eth_sendRawTransaction"]) {
       expect((await call(gateway.url, method)).error).toEqual(down);
     }
     expect((await call(gateway.url, "eth_chainId")).result).toBe("eth_chainId");
-    expect(node.requests.length).toBe(before);
+    expect(node.requests.length).toBe(requestsBefore);
   });
 
   it.each([
@@ -101,13 +101,13 @@ describe.each(bothPaths)("an unfit node, over %s", (_, fastPath) => {
       await using client = await connectTestClient(gateway.url);
       await call(gateway.url, "eth_chainId");
       fitness = unfit;
-      const before = node.requests.length;
+      const requestsBefore = node.requests.length;
       for (const method of ["eth_blockNumber", "eth_chainId", "eth_syncing", "eth_sendRawTransaction"]) {
         expect((await call(gateway.url, method)).error).toEqual(error);
       }
       const subscribe = await client.ask(request(1, "eth_subscribe", ["newHeads"]));
       expect(JSON.parse(subscribe)).toEqual({ jsonrpc: "2.0", id: 1, error });
-      expect(node.requests.length).toBe(before);
+      expect(node.requests.length).toBe(requestsBefore);
       fitness = "fit";
       expect((await call(gateway.url, "eth_chainId")).result).toBe("eth_chainId");
     },

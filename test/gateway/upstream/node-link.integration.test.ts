@@ -93,13 +93,13 @@ describe("the link to a node without a WebSocket", () => {
       { httpUrl: node.httpUrl, webSocketUrl: place.url },
       { webSocket: { reconnectMs: longMs, reconnectMaxMs: longMs }, head: { pollIntervalMs: 20, staleAfterMs: 200 } },
     );
-    const before = place.state.attempts.length;
+    const attemptsBefore = place.state.attempts.length;
     node.takeCalls(false);
     await until("the head is not known", generousMs, () => !gateway.readiness().ok);
     // A head is also unknown if the gateway was too busy to query it. With this many rejected calls, at least one complete check must have
     // failed.
     await until("checks of the head failed", generousMs, () => node.rejectedCalls() >= 8);
-    expect(place.state.attempts.length).toBe(before);
+    expect(place.state.attempts.length).toBe(attemptsBefore);
     place.state.entryExists = true;
     node.takeCalls(true);
     await until("it is connected", generousMs, isLinked);

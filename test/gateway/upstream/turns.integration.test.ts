@@ -18,12 +18,12 @@ const storage = (at: number) =>
 describe("calls queued for the node", () => {
   let node: FakeNode;
   let gateway: TestGateway;
-  let answers: (() => void)[];
+  let responses: (() => void)[];
   const restart = useGateway(shared, (started) => {
     ({ node, gateway } = started);
-    answers = [];
+    responses = [];
     node.respondAs(({ id }, response) => {
-      answers.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"0x1"}`));
+      responses.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"0x1"}`));
       return byHand;
     });
   });
@@ -34,7 +34,7 @@ describe("calls queued for the node", () => {
       await restart({ upstream: { connections: 1, queuedCallsPerCaller: 4_096, batchItems }, ...shared });
       const shown = async (line: string) => (await gateway.metrics.metrics()).includes(`${line}\n`);
       const first = post(gateway.url, storage(5_000), from("9.9.9.1"));
-      await until("the first is at the node", generousMs, () => answers.length === 1);
+      await until("the first is at the node", generousMs, () => responses.length === 1);
       const popular = 900;
       const many: Promise<unknown>[] = [];
       for (let at = 0; at < 20; at += 1) {
@@ -49,7 +49,7 @@ describe("calls queued for the node", () => {
         shown(`calls_in_flight ${batchItems === 1 ? 42 : 22}`),
       );
       node.respondAs(() => "0x1");
-      answers[0]?.();
+      responses[0]?.();
       expect((await other).text).toBe(`{"jsonrpc":"2.0","id":${popular},"result":"0x1"}`);
       await Promise.all([first, ...many]);
       const order = node.requests.map(({ id }) => id);

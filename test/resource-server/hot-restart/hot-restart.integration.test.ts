@@ -62,8 +62,8 @@ describe("a facilitator and a resource server", () => {
   beforeEach(async () => {
     market.upstream.behave("data");
     await until("no process is draining", generousMs, async () => {
-      const serving = await Promise.all([market.shop, market.facilitator].map(servingPid));
-      return serving.every((pids) => /^\d+$/.test(pids));
+      const servingPids = await Promise.all([market.shop, market.facilitator].map(servingPid));
+      return servingPids.every((pids) => /^\d+$/.test(pids));
     });
     payments = await watchPayments(market);
   });
@@ -132,7 +132,7 @@ describe("a facilitator and a resource server", () => {
       const { shop, upstream } = market;
       upstream.behave("held");
       const payment = await sign();
-      const buying = buy(payment);
+      const pendingPurchase = buy(payment);
       await until("the upstream is processing the request", generousMs, () => upstream.hits() === 1);
       const old = await servingPid(shop);
       await shop.write({ log: { level: "warn" } });
@@ -140,7 +140,7 @@ describe("a facilitator and a resource server", () => {
       expect((await buy(payment)).status, "the new process leaves the claim alone").toBe(409);
       await shop.write({ log: { level: "error" } });
       upstream.letGo();
-      expect((await buying).status).toBe(200);
+      expect((await pendingPurchase).status).toBe(200);
       await inForce(shop);
       expect((await servingPid(shop)).split(",")).not.toContain(old);
       expect(upstream.hits()).toBe(1);
@@ -153,7 +153,7 @@ describe("a facilitator and a resource server", () => {
       await inForce(shop);
       upstream.behave("hang");
       const payment = await sign();
-      const buying = buy(payment).then(
+      const pendingPurchase = buy(payment).then(
         ({ status }) => status,
         () => "cut off",
       );
@@ -161,7 +161,7 @@ describe("a facilitator and a resource server", () => {
       await shop.write({ shutdown: { graceMs: 1_000 }, log: { level: "warn" } });
       await inForce(shop);
       expect(await shop.supervisor()?.end("SIGTERM", generousMs)).toBe(0);
-      expect(await buying).not.toBe(200);
+      expect(await pendingPurchase).not.toBe(200);
       upstream.behave("data");
       await until("it starts again", generousMs, async () => shop.start().then(() => true));
       expect(await buyUntilKnown(`${shop.url}/data`, payment, generousMs)).toBe("bought");
@@ -184,8 +184,8 @@ describe("a facilitator and a resource server", () => {
         const state = { isDone: false };
         const buying = (async () => {
           while (!state.isDone) {
-            const signed = await sign().catch(() => undefined);
-            if (signed !== undefined) ends.push(buyUntilKnown(`${market.shop.url}/data`, signed, 90_000));
+            const signedError = await sign().catch(() => undefined);
+            if (signedError !== undefined) ends.push(buyUntilKnown(`${market.shop.url}/data`, signedError, 90_000));
             await sleep(150);
           }
         })();

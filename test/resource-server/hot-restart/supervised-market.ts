@@ -128,8 +128,8 @@ async function supervise(
   const ledgerPath = join(folder, `${service}.sqlite`);
   const isInFile = !Object.keys(env).some((name) => name.endsWith("_LEDGER_URL"));
   let text = "";
-  let running: ServiceProcess | undefined;
-  const started: ServiceProcess[] = [];
+  let runningProcess: ServiceProcess | undefined;
+  const startedProcess: ServiceProcess[] = [];
   const write = async (more: object) => {
     const listeners = { listen: { port }, operations: { port: operationsPort } };
     const ledger = isInFile ? { ledger: { path: ledgerPath } } : {};
@@ -137,13 +137,13 @@ async function supervise(
     await writeFile(path, text);
   };
   const start = async () => {
-    running = undefined;
-    running = await startService(
+    runningProcess = undefined;
+    runningProcess = await startService(
       service,
       { ...waitsLess, ...env, XDG_STATE_HOME: join(folder, "home") },
       { args: ["--settings", path, "--hot-restart"] },
     );
-    started.push(running);
+    startedProcess.push(runningProcess);
   };
   const look = async () => {
     // Waiting for its result would poll, which would cost the service more than everything else.
@@ -156,7 +156,7 @@ async function supervise(
   return {
     url: `http://127.0.0.1:${port}`,
     start,
-    supervisor: () => running,
+    supervisor: () => runningProcess,
     write,
     isInForce: async () => {
       const found = await look();
@@ -167,7 +167,7 @@ async function supervise(
       using database = new DatabaseSync(ledgerPath, { timeout: 5_000 });
       return database.prepare(sql).all();
     },
-    output: () => started.map(({ output }) => output()).join(""),
-    [Symbol.asyncDispose]: async () => running?.[Symbol.asyncDispose](),
+    output: () => startedProcess.map(({ output }) => output()).join(""),
+    [Symbol.asyncDispose]: async () => runningProcess?.[Symbol.asyncDispose](),
   };
 }

@@ -6,12 +6,12 @@ import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import type { Fault, StruckNode } from "./fault.ts";
 
 /** Starts a server in place of the node's RPC, or of another node's, and returns its URL. */
-async function serveRpc({ resources }: StruckNode, answer: Parameters<typeof serveNode>[0]): Promise<string> {
-  return resources.use(await serveNode(answer)).url;
+async function serveRpc({ resources }: StruckNode, response: Parameters<typeof serveNode>[0]): Promise<string> {
+  return resources.use(await serveNode(response)).url;
 }
 
-const rpcIs = (answer: Parameters<typeof serveNode>[0]) => async (struck: StruckNode) => ({
-  GATEHOUSE_SIDECAR_NODE_HTTP_URL: await serveRpc(struck, answer),
+const rpcIs = (response: Parameters<typeof serveNode>[0]) => async (struck: StruckNode) => ({
+  GATEHOUSE_SIDECAR_NODE_HTTP_URL: await serveRpc(struck, response),
   GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
 });
 

@@ -43,10 +43,14 @@ test.each(shownConditions)("$condition makes the verdict $verdict and /readyz re
   const { state, cause } = writeHeadline(verdict, board.list(), findIncidents(board.list()));
   expect(state).toMatch(statesByLevel[shown.verdict]);
   if (shown.verdict === "degraded") expect(cause).toContain(findConditionTitle(condition(type, reason)));
-  const exposed = await metrics.metrics();
-  expect(exposed).toContain(`gatehouse_condition{type="${type}"} ${metricValues[findConditionStatus(type, reason)]}\n`);
-  expect(exposed).toContain(`gatehouse_condition_info{type="${type}",reason="${reason}"} 1\n`);
-  expect(exposed.match(/^gatehouse_verdict\{.*\} 1$/gm)).toEqual([`gatehouse_verdict{level="${shown.verdict}"} 1`]);
+  const exposedMetrics = await metrics.metrics();
+  expect(exposedMetrics).toContain(
+    `gatehouse_condition{type="${type}"} ${metricValues[findConditionStatus(type, reason)]}\n`,
+  );
+  expect(exposedMetrics).toContain(`gatehouse_condition_info{type="${type}",reason="${reason}"} 1\n`);
+  expect(exposedMetrics.match(/^gatehouse_verdict\{.*\} 1$/gm)).toEqual([
+    `gatehouse_verdict{level="${shown.verdict}"} 1`,
+  ]);
 });
 
 test("has exactly one fault for every reason that is False or Unknown", () => {

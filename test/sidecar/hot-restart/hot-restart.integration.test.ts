@@ -127,22 +127,22 @@ describe("a hot restart", () => {
 
   describe("invalid settings", () => {
     it("are rejected by the first check and leave the serving process alone", async () => {
-      const before = await readFile(path, "utf8");
+      const fileBefore = await readFile(path, "utf8");
       const holder = await readHolder();
       await writeFile(path, settingsWith({ health: { timeoutMs: "soon" } }));
       expect(await waitUntilRejected(sidecar, path)).toContain("health.timeoutMs");
       expect(await readHolder()).toBe(holder);
       expect(await readPrometheus(sidecar)).toContain('gatehouse_file_loaded{setting="settingsPath"} 0');
       const found = await readSettingsInForce(sidecar, path);
-      expect(found?.sha256).toBe(hash("sha256", before));
-      await writeFile(path, before);
-      await waitUntilInForce(sidecar, path, before);
+      expect(found?.sha256).toBe(hash("sha256", fileBefore));
+      await writeFile(path, fileBefore);
+      await waitUntilInForce(sidecar, path, fileBefore);
       expect(await readPrometheus(sidecar)).toContain('gatehouse_file_loaded{setting="settingsPath"} 1');
       expect(await readHolder()).toBe(holder);
     });
 
     it("that fail at startup are replaced with the previous settings in a new process, under load", async () => {
-      const before = await readFile(path, "utf8");
+      const fileBefore = await readFile(path, "utf8");
       await until("the sidecar is ready", generousMs, () => isReady(sidecar));
       const holder = await readHolder();
       const taker = createServer().listen(0, "127.0.0.1");
@@ -152,7 +152,7 @@ describe("a hot restart", () => {
       await writeFile(path, settingsWith({ gateway: { private: { enabled: true, port } } }));
       expect(await waitUntilRejected(sidecar, path)).toMatch(/is in use/);
       expect(await readHolder()).not.toBe(holder);
-      expect((await readSettingsInForce(sidecar, path))?.sha256).toBe(hash("sha256", before));
+      expect((await readSettingsInForce(sidecar, path))?.sha256).toBe(hash("sha256", fileBefore));
       await callers.end();
       expect(callers.failures).toEqual([]);
       taker.close();

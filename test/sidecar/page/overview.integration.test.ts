@@ -95,19 +95,19 @@ type Overview = Readonly<{ targets: readonly Readonly<{ name: string; state: str
 
 /** The status of the response to a request with that Host header. */
 async function askAs(url: string, host: string): Promise<number | undefined> {
-  const [answer] = (await once(request(`${url}overview`, { headers: { host } }).end(), "response")) as [
+  const [response] = (await once(request(`${url}overview`, { headers: { host } }).end(), "response")) as [
     { statusCode?: number; resume: () => void },
   ];
-  answer.resume();
-  return answer.statusCode;
+  response.resume();
+  return response.statusCode;
 }
 
 browserTest(
   `shows a sidecar, a facilitator and an unresponsive target on one page${skipped}`,
   async () => {
     await using sidecar = await serveSidecar();
-    await using served = new AsyncDisposableStack();
-    const facilitator = served.use(await serveFacilitator());
+    await using resources = new AsyncDisposableStack();
+    const facilitator = resources.use(await serveFacilitator());
     const [port] = await findFreePorts(1);
     await using dashboard = await startDashboard(
       [`node-7=${sidecar.url}`, `payments=${facilitator.url}`, `gone=http://reader:a-word@127.0.0.1:${port}`].join(
@@ -159,7 +159,7 @@ browserTest(
     expect(order).toEqual(["gone", "node-7", "payments"]);
 
     // The figures of a target that stops responding remain, marked as old.
-    await served.disposeAsync();
+    await resources.disposeAsync();
     await page.getByText("2 of 3 are not healthy.").waitFor({ timeout: generousMs });
     // If a check ran while the service was stopping, it first shows as not ready, with figures from that moment.
     await readUntil(
@@ -176,8 +176,8 @@ browserTest(
 test("responds only to this machine's own names, shows no part of a password, and exits with 0 on a signal", async () => {
   const [port] = await findFreePorts(1);
   await using dashboard = await startDashboard(`http://reader:a-word@127.0.0.1:${port}`);
-  const answer = await fetch(`${dashboard.url}overview`);
-  const text = await answer.text();
+  const response = await fetch(`${dashboard.url}overview`);
+  const text = await response.text();
   expect((JSON.parse(text) as Overview).targets).toMatchObject([{ name: `127.0.0.1:${port}` }]);
   expect(text).not.toContain("a-word");
   const html = await fetch(dashboard.url);

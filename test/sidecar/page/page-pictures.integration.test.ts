@@ -24,9 +24,9 @@ import { servePage } from "../../support/page/served-page.ts";
 import { waitForLevel } from "../../support/page/status-page.ts";
 import { root } from "../../style/rooms.ts";
 
-const accepted = join(import.meta.dirname, "pictures");
+const acceptedPath = join(import.meta.dirname, "pictures");
 /** Directory for pictures that differ from the accepted ones. */
-const rejected = join(root, "node_modules/.cache/pictures");
+const rejectedPath = join(root, "node_modules/.cache/pictures");
 const acceptCommand =
   "GATEHOUSE_TEST_PICTURES=accept npx vitest run test/sidecar/page/page-pictures.integration.test.ts";
 const isAccepting = process.env["GATEHOUSE_TEST_PICTURES"] === "accept";
@@ -167,16 +167,16 @@ async function take(
 }
 
 async function readAccepted(file: string): Promise<PNG> {
-  if (!existsSync(join(accepted, file)))
+  if (!existsSync(join(acceptedPath, file)))
     throw new Error(`no picture ${file}; look at the page, and accept it by: ${acceptCommand}`);
-  return PNG.sync.read(await readFile(join(accepted, file)));
+  return PNG.sync.read(await readFile(join(acceptedPath, file)));
 }
 
 browserTest.for(pictures)(`$name, $look: matches the accepted picture${skipped}`, async (picture, context) => {
   const file = `${picture.name}-${picture.look}.png`;
   if (isAccepting) {
-    await mkdir(accepted, { recursive: true });
-    await writeFile(join(accepted, file), PNG.sync.write(await take(context, picture), { colorType: 2 }));
+    await mkdir(acceptedPath, { recursive: true });
+    await writeFile(join(acceptedPath, file), PNG.sync.write(await take(context, picture), { colorType: 2 }));
     return;
   }
   const wanted = await readAccepted(file);
@@ -184,10 +184,10 @@ browserTest.for(pictures)(`$name, $look: matches the accepted picture${skipped}`
   const seen = await take(context, picture, { isAccepted });
   const { part, difference } = comparePictures(seen, wanted);
   if (part <= tolerance.part) return;
-  await mkdir(rejected, { recursive: true });
-  await writeFile(join(rejected, file), PNG.sync.write(seen));
-  await writeFile(join(rejected, `difference-${file}`), PNG.sync.write(difference));
+  await mkdir(rejectedPath, { recursive: true });
+  await writeFile(join(rejectedPath, file), PNG.sync.write(seen));
+  await writeFile(join(rejectedPath, `difference-${file}`), PNG.sync.write(difference));
   expect.fail(
-    `${(part * 100).toFixed(2)} % of the picture is off (${tolerance.part * 100} % may be): see ${rejected}/{,difference-}${file}. If it is meant: ${acceptCommand}`,
+    `${(part * 100).toFixed(2)} % of the picture is off (${tolerance.part * 100} % may be): see ${rejectedPath}/{,difference-}${file}. If it is meant: ${acceptCommand}`,
   );
 });

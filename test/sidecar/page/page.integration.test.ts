@@ -149,8 +149,8 @@ browserTest(
     // The plan may change until it is approved; the new one is then on the page.
     await until("it is adopted", generousMs, async () => {
       await act(page, "Let Gatehouse act");
-      const answer = result(page).filter({ hasText: /Gatehouse now acts on this node|The plan has changed/ });
-      return (await answer.innerText()).startsWith("Gatehouse now acts on this node.");
+      const response = result(page).filter({ hasText: /Gatehouse now acts on this node|The plan has changed/ });
+      return (await response.innerText()).startsWith("Gatehouse now acts on this node.");
     });
     await until("the plan's restart is complete", generousMs, async () => (await node.starts()) === 2);
     await waitUntilSettled(url);
@@ -158,8 +158,8 @@ browserTest(
     // The plan's own restart may not have finished yet.
     await until("the restart has begun", generousMs, async () => {
       await act(page, "Restart the node");
-      const answer = result(page).filter({ hasText: /about to be restarted|already in progress/ });
-      return (await answer.innerText()).includes("about to be restarted");
+      const response = result(page).filter({ hasText: /about to be restarted|already in progress/ });
+      return (await response.innerText()).includes("about to be restarted");
     });
     await until("the node is restarted", generousMs, async () => (await node.starts()) === 3);
     await page.locator("#changes li", { hasText: "an operator requested it" }).first().waitFor();
@@ -194,10 +194,10 @@ test("rejects actions from pages of other sites: only the token header counts", 
 });
 
 test("serves a runbook as text", async () => {
-  const answer = await fetch(`${runbooksUrl}/runbooks/node-down.md`);
-  expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "text/plain; charset=utf-8"]);
-  expect(answer.headers.get("content-security-policy")).toContain("script-src 'self'; style-src 'self'");
-  expect(await answer.text()).toMatch(/^# The node is down\n/);
+  const response = await fetch(`${runbooksUrl}/runbooks/node-down.md`);
+  expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/plain; charset=utf-8"]);
+  expect(response.headers.get("content-security-policy")).toContain("script-src 'self'; style-src 'self'");
+  expect(await response.text()).toMatch(/^# The node is down\n/);
 });
 
 test("responds to an unknown runbook with not found", async () => {

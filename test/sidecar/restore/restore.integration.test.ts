@@ -247,8 +247,8 @@ test("never touches a data directory that isn't empty", async () => {
 
 test("rejects links, oversized archives and files that are not archives, with a clear message", async () => {
   const directory = await makeTestDirectory();
-  const linked = await snapshot(directory, (source) => symlink("/etc", join(source, "meta/out")));
-  await using here = await place(linked, directory);
+  const linkedSnapshot = await snapshot(directory, (source) => symlink("/etc", join(source, "meta/out")));
+  await using here = await place(linkedSnapshot, directory);
   expect((await here.run()).said).toMatch(/contains meta\/out, a SymbolicLink; only files and directories are allowed/);
   expect((await here.run({}, { "archive.limitBytes": 1_000 })).said).toMatch(/more than 1000 bytes/);
   await using none = await place(randomBytes(5_000), join(directory, "none"));

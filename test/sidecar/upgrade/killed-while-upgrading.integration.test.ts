@@ -36,7 +36,7 @@ test.each(Array.from({ length: rounds }, (_, round) => seed + round))(
     const source = await node.release("0.16.2", kind);
     let sidecar = startUpgradeProcess(node);
     await until("the node is correct", withinMs, async () => (await sidecar.ask())?.isRight);
-    const before = await node.config();
+    const configBefore = await node.config();
     const outcome = await sidecar.ask({ source, killAt: 1 + random(stepsMax) });
     expect(outcome?.problems ?? []).toEqual([]);
     for (let kills = 0; kills < 3; kills += 1) {
@@ -62,7 +62,7 @@ test.each(Array.from({ length: rounds }, (_, round) => seed + round))(
     expect(await node.version()).toBe(isNew ? "0.16.2" : "0.15.0");
     expect(await readFile(join(node.workspace, "data", "chain"), "utf8")).toBe("old blocks");
     if (isNew) expect(await node.config()).toContain("storage_enable_cetina");
-    else expect(await node.config()).toBe(before);
+    else expect(await node.config()).toBe(configBefore);
     expect((await readdir(node.binDirectory)).filter((name) => /\.tmp$|gatehouse-new$/.test(name))).toEqual([]);
     if (isNew) expect(await readdir(join(node.workspace, ".gatehouse-upgrade"))).toEqual([]);
     await sidecar.kill();

@@ -85,7 +85,7 @@ test.each([
     resources.use(node);
     const upkeep = resources.use(await runFakeUpkeep(node, ofFamily(node)));
     await waitUntilFakeSettled(upkeep);
-    const before = await node.config();
+    const configBefore = await node.config();
     const shown = await upgradeNode(upkeep, release, { dryRun: true });
     expect(shown.printed).toContain(`from 0.12.2 to ${to}.`);
     expect(shown.printed).toContain(`the release has no VERSION, so the one in ${node.binDirectory} stays`);
@@ -95,7 +95,7 @@ test.each([
     expect(upkeep.board.get("VersionConsistent")?.message).toContain(
       `upgrade.releasesPath: {version, commit: "${to}"}`,
     );
-    expect([await node.version(), await node.config()]).toEqual([newCommit, before]);
+    expect([await node.version(), await node.config()]).toEqual([newCommit, configBefore]);
     expect(await readFile(join(node.binDirectory, "VERSION"), "utf8")).toContain(oldCommit);
   },
 );

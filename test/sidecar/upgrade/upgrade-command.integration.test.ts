@@ -19,7 +19,7 @@ test("shows an upgrade, rejects it without confirmation, then verifies version, 
   const { node, upkeep } = settled;
   const source = await node.release("0.16.2", "good");
   await node.save(`\uFEFF${await node.config()}`);
-  const before = await node.config();
+  const configBefore = await node.config();
   const shown = await upgradeNode(upkeep, source, { dryRun: true });
   expect(shown).toMatchObject({ status: 0, errors: "" });
   expect(shown.printed).toContain("from 0.15.0 to 0.16.2");
@@ -35,7 +35,7 @@ test("shows an upgrade, rejects it without confirmation, then verifies version, 
     expect.objectContaining({ result: "shown", plan: expect.objectContaining({ from: "0.15.0", to: "0.16.2" }) }),
   ]);
   expect(await node.version()).toBe("0.15.0");
-  expect(await node.config()).toBe(before);
+  expect(await node.config()).toBe(configBefore);
   const [hash, height] = [await readHash(node, 2), await readHeight(node)];
   const restartsBefore = restarts(upkeep);
   const done = await upgradeNode(upkeep, source);
@@ -62,7 +62,7 @@ test("shows an upgrade, rejects it without confirmation, then verifies version, 
 test("rolls back a version that corrupts data: restores and verifies the old binaries, data and node.conf, and pauses", async () => {
   await using settled = await startSettledFake();
   const { node, upkeep } = settled;
-  const before = await node.config();
+  const configBefore = await node.config();
   const program = () => readFile(join(node.binDirectory, "node-process.cjs"), "utf8");
   const [programs, old] = [await readdir(node.binDirectory), await program()];
   const height = await readHeight(node);
@@ -72,8 +72,8 @@ test("rolls back a version that corrupts data: restores and verifies the old bin
   expect(await node.version()).toBe("0.15.0");
   expect(await readFile(chainOf(node), "utf8")).toBe(oldBlocks);
   expect(await readHeight(node)).toBeGreaterThan(height);
-  expect(await node.config()).toBe(before);
-  expect(await node.running()).toBe(before);
+  expect(await node.config()).toBe(configBefore);
+  expect(await node.running()).toBe(configBefore);
   expect((await readdir(node.binDirectory)).toSorted()).toEqual(programs.toSorted());
   expect(await program()).toBe(old);
   const condition = await upkeep.reason("UpgradeVerified", "RolledBack");

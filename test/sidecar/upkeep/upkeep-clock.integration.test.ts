@@ -29,7 +29,7 @@ test("is unaffected by a clock that jumps an hour forward or back", async () => 
   await corrects(node, upkeep, "before");
   const restarts = async () =>
     Number(/^gatehouse_node_restarts_in_last_hour (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
-  const before = await restarts();
+  const restartsBefore = await restarts();
   for (const [job, jumpMs] of [
     ["forward", hourMs],
     ["back", -hourMs],
@@ -39,7 +39,7 @@ test("is unaffected by a clock that jumps an hour forward or back", async () => 
     await corrects(node, upkeep, job);
   }
   // No restart is dropped from the budget because an hour seems to have passed, and none counts twice.
-  expect(await restarts()).toBe(before + 3);
+  expect(await restarts()).toBe(restartsBefore + 3);
   expect(upkeep.board.list().filter(({ status }) => status === "False")).toEqual([]);
   expect(upkeep.state.hold.get()).toBeUndefined();
   // Newest first by the order of events, not by the clock.

@@ -15,9 +15,9 @@ test("reports a backup that can't be stored, and still starts a node that an ear
   await using node = await startFakeNode(desiredConfig);
   const stateDirectory = join(node.workspace, "state");
   {
-    await using before = await runUpkeep(node);
-    await before.reason("NoRestartPending", "NoRestart");
-    await before.reason("ConfigReconciled", "Reconciled");
+    await using upkeepBefore = await runUpkeep(node);
+    await upkeepBefore.reason("NoRestartPending", "NoRestart");
+    await upkeepBefore.reason("ConfigReconciled", "Reconciled");
   }
   {
     // As left by a sidecar that is killed between the stop and the start; a running one would continue.
@@ -55,10 +55,10 @@ test("does not count a reconcile that fails after evaluating node.conf", async (
   await writeFile(node.configPath, (await node.config()).replace("12345678901234567890", "7"));
   await upkeep.reason("Reconciling", "Failing");
   const made = await upkeep.metric("gatehouse_reconciles_total");
-  const failed = await upkeep.metric("gatehouse_reconcile_failures_total");
+  const failedMetric = await upkeep.metric("gatehouse_reconcile_failures_total");
   await readUntil(
     () => upkeep.metric("gatehouse_reconcile_failures_total"),
-    (now) => now >= failed + 3,
+    (now) => now >= failedMetric + 3,
   );
   expect(await upkeep.metric("gatehouse_reconciles_total")).toBe(made);
 });

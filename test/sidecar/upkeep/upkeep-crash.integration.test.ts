@@ -24,12 +24,12 @@ exec ./ops-itself "$@"
 
 async function rolledBack(node: FakeNode, upkeep: RunningUpkeep): Promise<string> {
   await upkeep.restarted(2);
-  const healthy = await node.config();
-  const beganMs = performance.now();
-  await writeFile(node.configPath, healthy.replace("12345678901234567890", '"late-crash"'));
+  const healthyConfig = await node.config();
+  const startedMs = performance.now();
+  await writeFile(node.configPath, healthyConfig.replace("12345678901234567890", '"late-crash"'));
   const message = await upkeep.message("NotPaused", "It recovered after one more restart.");
-  expect(performance.now() - beganMs).toBeLessThan(40_000);
-  expect(await node.config()).toBe(healthy);
+  expect(performance.now() - startedMs).toBeLessThan(40_000);
+  expect(await node.config()).toBe(healthyConfig);
   return message;
 }
 

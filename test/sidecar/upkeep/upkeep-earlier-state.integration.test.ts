@@ -23,8 +23,8 @@ type RecordedState = Readonly<{
   lastGoodConf: string;
 }>;
 
-const recorded = await readFile(new URL("recorded/state-of-0.1.json", import.meta.url), "utf8");
-const { states } = JSON.parse(recorded) as Readonly<{ states: readonly RecordedState[] }>;
+const recordedFile = await readFile(new URL("recorded/state-of-0.1.json", import.meta.url), "utf8");
+const { states } = JSON.parse(recordedFile) as Readonly<{ states: readonly RecordedState[] }>;
 
 /** Copies a recorded state next to a node, as if it had always belonged to that node. */
 async function restoreState(state: RecordedState, { workspace }: FakeNode): Promise<void> {

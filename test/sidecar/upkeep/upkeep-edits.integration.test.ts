@@ -29,10 +29,10 @@ function listEdits({ audited }: RunningUpkeep): readonly AuditEntry[] {
 }
 
 async function addKey(node: FakeNode, key: string): Promise<Readonly<{ before: string; after: string }>> {
-  const before = await node.config();
-  const after = before.replace('"storage": {', `"storage": { "${key}": "${secret}", `);
+  const configBefore = await node.config();
+  const after = configBefore.replace('"storage": {', `"storage": { "${key}": "${secret}", `);
   await node.save(after);
-  return { before, after };
+  return { before: configBefore, after };
 }
 
 /** The log line about an edit that added a key. */
@@ -102,8 +102,10 @@ test("restores a lost monitor_config with the values of the last healthy run, no
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100" });
   await readUntil(node.starts, (starts) => starts === 2);
   await settle(upkeep);
-  const before = await node.config();
-  const lost = JSON.parse(before.replace(/\/\/.*/, "")) as { chain: { monitor_config?: Record<string, unknown> } };
+  const configBefore = await node.config();
+  const lost = JSON.parse(configBefore.replace(/\/\/.*/, "")) as {
+    chain: { monitor_config?: Record<string, unknown> };
+  };
   const { monitor_config: values, ...chain } = lost.chain;
   const restartEvents = () => upkeep.events.list().filter(({ kind }) => kind === "restart");
   const { length } = restartEvents();
@@ -122,11 +124,11 @@ test("restores a lost monitor_config with the values of the last healthy run, no
   const { storage_cetina_job_name: _, ...others } = values ?? {};
   await node.save(JSON.stringify({ ...lost, chain: { ...chain, monitor_config: others } }));
   await upkeep.reason("ConfigReconciled", "Locked");
-  const answer = await upkeep.upkeep.control.upgrade({
+  const response = await upkeep.upkeep.control.upgrade({
     source: await node.release("0.16.3", "good"),
     version: "0.16.3",
   });
-  expect(JSON.stringify(answer)).toMatch(/storage_cetina_job_name[^,;]*node-7/);
+  expect(JSON.stringify(response)).toMatch(/storage_cetina_job_name[^,;]*node-7/);
   const { output, printed } = captureOutput();
   const options = { configPath: node.configPath, nodeVersion: "0.16.2", json: false, write: false };
   const settings = readSettings(sidecarSettings, { env: {} });

@@ -116,8 +116,10 @@ describe("file handling, with a stopped node and no restarts", () => {
 
   test("lets only one of two sidecars write a file, and reports which", async () => {
     const environment = { ...settings, GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "another" };
-    await using second = await runUpkeep(node, environment, { stateDirectory: join(node.workspace, "other-state") });
-    const condition = await second.reason("ConfigReconciled", "Locked");
+    await using secondUpkeep = await runUpkeep(node, environment, {
+      stateDirectory: join(node.workspace, "other-state"),
+    });
+    const condition = await secondUpkeep.reason("ConfigReconciled", "Locked");
     expect(condition.message).toMatch(
       /^Another process manages .*only one process may write the file\. node\.conf differs from the desired configuration: .*another/,
     );
@@ -175,9 +177,9 @@ test("distinguishes a program that repeats the same drift from a person, and doe
     [4, "Contested"],
     [4, "Contested"],
   ] as const) {
-    const before = await upkeep.corrections();
+    const correctionsBefore = await upkeep.corrections();
     await writeFile(node.configPath, ours.replace('"ours"', '"theirs"'));
-    await readUntil(upkeep.corrections, (count) => count === before + 1);
+    await readUntil(upkeep.corrections, (count) => count === correctionsBefore + 1);
     await readUntil(node.starts, (count) => count === starts);
     await readUntil(
       () => upkeep.state.restartInFlight.get(),

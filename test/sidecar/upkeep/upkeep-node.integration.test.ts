@@ -93,10 +93,10 @@ test("rolls back a node that responds but is stuck at its height; stays paused a
     `on ${node.configPath} (data ${join(node.workspace, "data")}, chain 1672, machine `,
   );
   await upkeep.reason("NotPaused", "NotPaused");
-  const elsewhere = join(node.workspace, "elsewhere");
-  expect(await runResumeCommand({ kind: "socket", stateDirectories: [elsewhere] }, output)).toBe(1);
+  const otherPath = join(node.workspace, "elsewhere");
+  expect(await runResumeCommand({ kind: "socket", stateDirectories: [otherPath] }, output)).toBe(1);
   expect(printed().errors).toContain(
-    `resume: no running sidecar has its state in ${elsewhere}. Start it, or specify a running one`,
+    `resume: no running sidecar has its state in ${otherPath}. Start it, or specify a running one`,
   );
 });
 

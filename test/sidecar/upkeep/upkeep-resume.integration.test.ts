@@ -12,8 +12,8 @@ test.each([
   await using node = await startFakeNode(desiredConfig);
   const environment = { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" };
   {
-    await using before = await runUpkeep(node, environment);
-    await before.reason("NoRestartPending", "NoRestart");
+    await using upkeepBefore = await runUpkeep(node, environment);
+    await upkeepBefore.reason("NoRestartPending", "NoRestart");
   }
   await node.stop();
   {

@@ -45,14 +45,15 @@ test("restarts a node after a drift only if its start time suggests it has read 
   await upkeep.reason("NoRestartPending", "NoRestart");
   for (const started of startTimes) {
     const corrected = await upkeep.corrections();
-    const before = listRestartMessages(upkeep).length;
+    const restartMessagesBefore = listRestartMessages(upkeep).length;
     startedAtMs = started.startedAtMs(Date.now());
     // The same drift repeatedly would look like another program's.
     await writeFile(node.configPath, driftedConfig.replace("the operator's own words", started.when));
     await readUntil(upkeep.corrections, (corrections) => corrections > corrected);
     await readUntil(
       () => listRestartMessages(upkeep),
-      ([newest, ...older]) => older.length >= before && newest !== undefined && started.words.test(newest),
+      ([newest, ...older]) =>
+        older.length >= restartMessagesBefore && newest !== undefined && started.words.test(newest),
     );
     await upkeep.reason("NoRestartPending", "NoRestart");
     expect(engine.restarts(), started.when).toBe(started.restarts);
@@ -71,9 +72,9 @@ test("makes no restart with the ops driver for drifts that are corrected before 
     (ms) => ms > 1_200,
   );
   for (let edits = 1; edits <= 5; edits += 1) {
-    const before = await upkeep.corrections();
+    const correctionsBefore = await upkeep.corrections();
     await writeFile(node.configPath, driftedConfig);
-    await readUntil(upkeep.corrections, (corrections) => corrections > before);
+    await readUntil(upkeep.corrections, (corrections) => corrections > correctionsBefore);
     await readUntil(
       () =>
         listRestartMessages(upkeep).filter((message) =>

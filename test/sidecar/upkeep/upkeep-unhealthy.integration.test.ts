@@ -41,10 +41,10 @@ function createStoppableClock() {
     wallMs: () => performance.timeOrigin + passedMs(),
     monotonicMs: passedMs,
     whileStopped: async (work: () => Promise<void>) => {
-      const beganMs = performance.now();
-      stoppedAtMs = beganMs;
+      const startedMs = performance.now();
+      stoppedAtMs = startedMs;
       await work();
-      lostMs += performance.now() - beganMs;
+      lostMs += performance.now() - startedMs;
       stoppedAtMs = undefined;
     },
   };
@@ -119,8 +119,8 @@ test("leaves alone a node that catches up with its references, and restarts one 
   });
   await upkeep.reason("NodeSynced", "Behind");
   const lag = async () => Number(/^gatehouse_node_lag_blocks (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
-  const before = await lag();
-  await readUntil(lag, (now) => now < before - 80);
+  const lagBefore = await lag();
+  await readUntil(lag, (now) => now < lagBefore - 80);
   expect(await node.starts()).toBe(1);
   expect(upkeep.board.get("NoRestartPending")?.message).toBe("No restart is pending.");
   const advance = setInterval(() => (height = farAhead()), blockTimeMs);

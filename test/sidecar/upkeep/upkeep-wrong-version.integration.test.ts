@@ -32,11 +32,11 @@ cat '${at("lie")}'
   const asked = async () => (await readFile(at("asked"), "utf8").catch(() => "")).length;
   return {
     /** Makes it report a wrong version this many times, and waits until enough later responses were right again. */
-    lie: async (answer: string, times: number) => {
-      await writeFile(at("lie"), `${answer}\n`);
+    lie: async (response: string, times: number) => {
+      await writeFile(at("lie"), `${response}\n`);
       await writeFile(at("times"), String(times));
-      const before = await asked();
-      await readUntil(asked, (count) => count >= before + Math.min(times, 10));
+      const requestsBefore = await asked();
+      await readUntil(asked, (count) => count >= requestsBefore + Math.min(times, 10));
     },
     stop: () => rm(at("lie")),
     asked,
@@ -52,10 +52,10 @@ test("ignores a single wrong node_cli response: a different layout, different na
   await readUntil(node.config, renamed);
   await upkeep.reason("ConfigReconciled", "Reconciled");
   const corrections = await upkeep.corrections();
-  for (const answer of ["node_cli 0.9.0", "node_cli 0.15.0", "segmentation fault"]) {
-    await cli.lie(answer, 1);
-    const before = await cli.asked();
-    await readUntil(cli.asked, (count) => count >= before + 4);
+  for (const response of ["node_cli 0.9.0", "node_cli 0.15.0", "segmentation fault"]) {
+    await cli.lie(response, 1);
+    const requestsBefore = await cli.asked();
+    await readUntil(cli.asked, (count) => count >= requestsBefore + 4);
     await upkeep.passes(5);
     expect(upkeep.board.get("VersionConsistent")?.message).toBe("The node's version is 0.16.2 (node_cli --version).");
     expect(upkeep.board.get("ConfigReconciled")?.reason).toBe("Reconciled");

@@ -49,21 +49,21 @@ test.concurrent("restores the last healthy configuration of a node that does not
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node);
   await upkeep.restarted(2);
-  const healthy = await node.config();
-  await writeFile(node.configPath, healthy.replace("12345678901234567890", '"crash"'));
+  const healthyConfig = await node.config();
+  await writeFile(node.configPath, healthyConfig.replace("12345678901234567890", '"crash"'));
   await upkeep.reason("NotPaused", "Paused");
-  await readUntil(node.config, (text) => text === healthy);
+  await readUntil(node.config, (text) => text === healthyConfig);
   const held = await upkeep.message("NotPaused", "It recovered after one more restart.");
   expect(held).toContain(endedAtStart);
   expect(held).toContain("Its last healthy configuration was restored.");
   const [, key = "", copy = ""] = /The failed edit: (\S+) changed; it is saved in (\S+)\. /.exec(held) ?? [];
   expect(key).not.toBe("");
   expect(await readFile(copy, "utf8")).toContain('"crash"');
-  expect(await node.running()).toBe(healthy);
+  expect(await node.running()).toBe(healthyConfig);
   // Pruning is switched on again for a restarted node at some point in between.
   const lines = upkeep.audited.filter(({ action }) => action !== "auto-pruning-switched-on");
-  const audited = lines.map(({ action, outcome }) => [action, outcome]);
-  expect(audited.slice(-9)).toEqual([
+  const auditedLines = lines.map(({ action, outcome }) => [action, outcome]);
+  expect(auditedLines.slice(-9)).toEqual([
     ["node-conf-edited", "success"],
     ["node-restart", "unknown"],
     ["node-restart", "failure"],

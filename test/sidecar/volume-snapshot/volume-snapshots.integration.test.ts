@@ -50,7 +50,7 @@ async function clusterOf(snapshots: Snapshot[], { serves = true } = {}) {
     GATEHOUSE_VOLUME_SNAPSHOT_KEEP: "2",
     GATEHOUSE_VOLUME_SNAPSHOT_LOG_LEVEL: "silent",
   };
-  const replaced = replaceConstants(volumeSnapshotSettings.schema, {
+  const replacedService = replaceConstants(volumeSnapshotSettings.schema, {
     "kubernetes.apiUrl": local.url,
     "kubernetes.serviceAccountDirectory": directory,
   });
@@ -64,7 +64,7 @@ async function clusterOf(snapshots: Snapshot[], { serves = true } = {}) {
     return { status, printed: printed.join(""), said: said.join("") };
   };
   const close = async () => {
-    replaced[Symbol.dispose]();
+    replacedService[Symbol.dispose]();
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
     await rm(directory, { recursive: true });

@@ -53,80 +53,86 @@ async function clusterOf(claim: { requested: string; capacity: string; expandabl
 test("grows a volume that is filling up, in steps with pauses between them, to its max size", async () => {
   await using cluster = await clusterOf({ requested: "500Gi", capacity: "500Gi", expandable: true });
   const disk = { freeRatio: 0.5 };
-  await using watched = startWatchedVolume(limits, { api: cluster.api, disk, claim: "node-workspace" });
-  await watched.until("Sufficient");
+  await using watchedVolume = startWatchedVolume(limits, { api: cluster.api, disk, claim: "node-workspace" });
+  await watchedVolume.until("Sufficient");
   expect(cluster.patches).toEqual([]);
   disk.freeRatio = 0.1;
-  await watched.until("Growing");
+  await watchedVolume.until("Growing");
   expect(cluster.patches).toEqual(["600Gi"]);
-  const scraped = await watched.metrics.metrics();
-  expect(scraped).toMatch(/^gatehouse_volume_requested_bytes \d+$[^]*^gatehouse_volume_growths_total 1$/m);
+  const scrapedMetrics = await watchedVolume.metrics.metrics();
+  expect(scrapedMetrics).toMatch(/^gatehouse_volume_requested_bytes \d+$[^]*^gatehouse_volume_growths_total 1$/m);
   for (const [name, { type, help }] of Object.entries(metricsByPart.volume)) {
-    expect(scraped).toContain(`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`);
+    expect(scrapedMetrics).toContain(`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`);
   }
   cluster.claim.capacity = "600Gi";
-  await watched.untilMessage(
+  await watchedVolume.untilMessage(
     /It can be expanded again from \d{4}-\d\d-\d\dT[\d:.]+Z: some providers allow one resize in six hours\./,
   );
-  expect(watched.condition()).toMatchObject({ status: "True", reason: "Growing" });
+  expect(watchedVolume.condition()).toMatchObject({ status: "True", reason: "Growing" });
   expect(cluster.patches).toEqual(["600Gi"]);
-  watched.time.ms += limits.pauseMs;
+  watchedVolume.time.ms += limits.pauseMs;
   await expect.poll(() => cluster.patches).toEqual(["600Gi", "650Gi"]);
   cluster.claim.capacity = "650Gi";
-  await watched.until("AtMaxSize");
-  expect(watched.condition()).toMatchObject({
+  await watchedVolume.until("AtMaxSize");
+  expect(watchedVolume.condition()).toMatchObject({
     status: "False",
     message: expect.stringContaining("at its maximum of 650 GiB"),
   });
   expect(cluster.patches).toEqual(["600Gi", "650Gi"]);
-  expect(watched.reported).toContain("volume: Expanding the volume to 600 GiB; 10 % of it was free.");
+  expect(watchedVolume.reported).toContain("volume: Expanding the volume to 600 GiB; 10 % of it was free.");
 });
 
 test("reports a storage class that does not allow growth and what to change, and grows the volume once it does", async () => {
   await using cluster = await clusterOf({ requested: "500Gi", capacity: "500Gi", expandable: false });
-  await using watched = startWatchedVolume(limits, {
+  await using watchedVolume = startWatchedVolume(limits, {
     api: cluster.api,
     disk: { freeRatio: 0.1 },
     claim: "node-workspace",
   });
-  await watched.until("ResizeFailed");
-  expect(watched.condition()?.message).toBe(
+  await watchedVolume.until("ResizeFailed");
+  expect(watchedVolume.condition()?.message).toBe(
     "The claim node-workspace could not be expanded to 600 GiB: 403: the storageclass must support resize; grant patch on it, and set allowVolumeExpansion: true in its storage class. 50.0 GiB (10 %) are free at /data.",
   );
   cluster.claim.expandable = true;
-  await watched.until("Growing");
+  await watchedVolume.until("Growing");
   expect(cluster.patches).toEqual(["600Gi"]);
 });
 
 test("can't grow a different claim for lack of permission", async () => {
   await using cluster = await clusterOf({ requested: "500Gi", capacity: "500Gi", expandable: true });
-  await using watched = startWatchedVolume(limits, { api: cluster.api, disk: { freeRatio: 0.1 }, claim: "ledger" });
-  await watched.until("ResizeFailed");
-  expect(watched.condition()?.message).toContain("persistentvolumeclaims/ledger is forbidden");
+  await using watchedVolume = startWatchedVolume(limits, {
+    api: cluster.api,
+    disk: { freeRatio: 0.1 },
+    claim: "ledger",
+  });
+  await watchedVolume.until("ResizeFailed");
+  expect(watchedVolume.condition()?.message).toContain("persistentvolumeclaims/ledger is forbidden");
 });
 
 test("reports a nearly full disk, with what is being done about it", async () => {
   await using cluster = await clusterOf({ requested: "650Gi", capacity: "650Gi", expandable: true });
   const disk = { freeRatio: 0.04 };
-  await using watched = startWatchedVolume(limits, { api: cluster.api, disk, claim: "node-workspace" });
-  await watched.untilMessage(
+  await using watchedVolume = startWatchedVolume(limits, { api: cluster.api, disk, claim: "node-workspace" });
+  await watchedVolume.untilMessage(
     /^20\.0 GiB \(4 %\) are free at \/data\..* The volume is at its maximum of 650 GiB; raise/,
   );
-  expect(watched.condition()).toMatchObject({ status: "False", reason: "Low" });
+  expect(watchedVolume.condition()).toMatchObject({ status: "False", reason: "Low" });
 });
 
 test("reports Unknown if the volume can't be read or its check fails", async () => {
   await using cluster = await clusterOf({ requested: "500Gi", capacity: "500Gi", expandable: true });
   const disk: { freeRatio: number | string } = { freeRatio: 0.5 };
-  await using watched = startWatchedVolume(limits, { api: cluster.api, disk, claim: "node-workspace" });
-  await watched.until("Sufficient");
+  await using watchedVolume = startWatchedVolume(limits, { api: cluster.api, disk, claim: "node-workspace" });
+  await watchedVolume.until("Sufficient");
   disk.freeRatio = "checking it has hung: the file system does not respond";
-  await watched.until("ReadFailed");
-  expect(watched.condition()).toMatchObject({ status: "Unknown", message: `${disk.freeRatio}.` });
+  await watchedVolume.until("ReadFailed");
+  expect(watchedVolume.condition()).toMatchObject({ status: "Unknown", message: `${disk.freeRatio}.` });
   disk.freeRatio = 0.1;
-  watched.fails.why = new Error("the state can't be written");
-  await watched.until("CheckFailed");
-  expect(watched.condition()).toMatchObject({ status: "Unknown" });
-  expect(watched.condition()?.message).toContain("The check of the node's volume failed: the state can't be written. ");
+  watchedVolume.fails.why = new Error("the state can't be written");
+  await watchedVolume.until("CheckFailed");
+  expect(watchedVolume.condition()).toMatchObject({ status: "Unknown" });
+  expect(watchedVolume.condition()?.message).toContain(
+    "The check of the node's volume failed: the state can't be written. ",
+  );
   expect(cluster.patches).toEqual([]);
 });

@@ -70,12 +70,12 @@ export const mutations: readonly Mutation[] = [
  * @throws {Error} if the file does not contain the text exactly once.
  */
 export function mutateText({ fault, file, edits }: Mutation, text: string): string {
-  let mutated = text;
+  let mutatedText = text;
   for (const [from, to] of Object.entries(edits)) {
-    const [before, after, ...others] = mutated.split(from);
+    const [before, after, ...others] = mutatedText.split(from);
     if (before === undefined || after === undefined || others.length > 0)
       throw new Error(`${file} has not once the text that "${fault}" replaces; change the mutation: ${from}`);
-    mutated = `${before}${to}${after}`;
+    mutatedText = `${before}${to}${after}`;
   }
-  return mutated;
+  return mutatedText;
 }

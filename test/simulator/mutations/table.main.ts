@@ -25,9 +25,9 @@ function run(mutation: Mutation): Promise<Result> {
 /** Names an invariant without the payment that broke it. */
 const shorten = (problem: string) => problem.replace(/[0-9a-f]{40} 0x[0-9a-f]{64} \d+/g, "a payment");
 
-const chosen = mutations.filter(({ fault }) => words.every((word) => fault.includes(word))).values();
+const chosenMutations = mutations.filter(({ fault }) => words.every((word) => fault.includes(word))).values();
 const work = async () => {
-  for (const mutation of chosen) {
+  for (const mutation of chosenMutations) {
     const { fault, unnoticed } = mutation;
     const { crashes, noticed } = await run(mutation);
     const isExpected = (noticed === undefined) === (unnoticed !== undefined);

@@ -35,15 +35,18 @@ export function connectEngine(url: string): EngineApi {
   });
   const send = async (method: Method, path: string, body?: Buffer | string, type = "application/json") => {
     const headers = body === undefined ? {} : { "content-type": type };
-    const answer = await client.request({
+    const response = await client.request({
       method,
       path,
       headers,
       ...(body === undefined ? {} : { body }),
     });
-    const bytes = Buffer.from(await answer.body.arrayBuffer());
-    if (answer.statusCode >= 400) {
-      throw new EngineApiError(`${method} ${path}: HTTP ${answer.statusCode}: ${bytes.toString()}`, answer.statusCode);
+    const bytes = Buffer.from(await response.body.arrayBuffer());
+    if (response.statusCode >= 400) {
+      throw new EngineApiError(
+        `${method} ${path}: HTTP ${response.statusCode}: ${bytes.toString()}`,
+        response.statusCode,
+      );
     }
     return bytes;
   };

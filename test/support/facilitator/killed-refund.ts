@@ -6,7 +6,7 @@ import { gatehouseProgram } from "../programs/place.ts";
 import { listenLocally } from "#daemon/testing/local-server.ts";
 
 /** Point at which a command is killed: a request, by body and number, before it arrives or after its response. */
-export type KillPoint = (body: string, number: number, answer: string | undefined) => boolean;
+export type KillPoint = (body: string, number: number, response: string | undefined) => boolean;
 
 export type KilledRun = Readonly<{ status: number | null; stdout: string; stderr: string; requests: number }>;
 

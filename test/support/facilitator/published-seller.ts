@@ -45,8 +45,8 @@ export async function startPublishedSeller(options: SellerOptions): Promise<Publ
   return {
     urlOf,
     signPayment: async (route) => {
-      const unpaid = await fetch(urlOf(route));
-      const { accepts } = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "");
+      const unpaidResponse = await fetch(urlOf(route));
+      const { accepts } = decodePaymentRequiredHeader(unpaidResponse.headers.get("PAYMENT-REQUIRED") ?? "");
       const accepted = accepts[0] as PaymentRequirements;
       const { payload } = await new ExactEvmClient(testAccount(1).account).createPaymentPayload(2, accepted);
       return encodePaymentSignatureHeader({ x402Version: 2, accepted, payload });
@@ -56,11 +56,11 @@ export async function startPublishedSeller(options: SellerOptions): Promise<Publ
 }
 
 export async function sendCopies(header: string, urls: readonly string[], copies: number): Promise<number> {
-  const answers = Array.from({ length: copies }, async (_, index) => {
+  const responses = Array.from({ length: copies }, async (_, index) => {
     const response = await fetch(urls[index % urls.length] ?? "", { headers: { "PAYMENT-SIGNATURE": header } });
     return (await response.text()) === "sold";
   });
-  return (await Promise.all(answers)).filter(Boolean).length;
+  return (await Promise.all(responses)).filter(Boolean).length;
 }
 
 function createHonoListener(options: SellerOptions): RequestListener {

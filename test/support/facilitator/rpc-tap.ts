@@ -69,15 +69,18 @@ async function applyRule(
     return;
   }
   const answer = await fetch(nodeUrl, { method: "POST", headers: { "Content-Type": "application/json" }, body });
-  const answered = await answer.text();
+  const answeredResponse = await answer.text();
   if (rule === "lose_answer") response.destroy();
-  else response.writeHead(answer.status, { "Content-Type": "application/json" }).end(replaceResults(answered, rule));
+  else
+    response
+      .writeHead(answer.status, { "Content-Type": "application/json" })
+      .end(replaceResults(answeredResponse, rule));
 }
 
 function replaceResults(answered: string, rule: TapRule): string {
   if (typeof rule !== "object" || !("results" in rule)) return answered;
   const replace = (one: { id: number }) =>
     rule.results.has(one.id) ? { ...one, result: rule.results.get(one.id) } : one;
-  const answers = JSON.parse(answered) as { id: number } | { id: number }[];
-  return JSON.stringify(Array.isArray(answers) ? answers.map(replace) : replace(answers));
+  const responses = JSON.parse(answered) as { id: number } | { id: number }[];
+  return JSON.stringify(Array.isArray(responses) ? responses.map(replace) : replace(responses));
 }

@@ -64,8 +64,8 @@ export async function startFacilitator(place: FacilitatorLocation): Promise<Runn
 
 /** Starts a facilitator in this process. */
 export async function startFacilitatorInProcess(place: FacilitatorLocation): Promise<FacilitatorInProcess> {
-  const started = await startInProcess(facilitator, buildFacilitatorEnvironment(place), place.constants);
-  return { ...connect(started), output: started.output };
+  const startedProcess = await startInProcess(facilitator, buildFacilitatorEnvironment(place), place.constants);
+  return { ...connect(startedProcess), output: startedProcess.output };
 }
 
 function connect(service: Pick<ServiceInProcess, "urls" | typeof Symbol.asyncDispose>): FacilitatorClient {

@@ -31,8 +31,9 @@ export async function startCallers(
   let reopened = 0;
   const call = async (agent: Agent | false): Promise<void> => {
     const id = (nextId += 1);
-    const answer = await post(url, buildBody(id), agent);
-    if (answer.status !== 200 || !isAnswer(answer.body, id)) throw new Error(`HTTP ${answer.status}: ${answer.body}`);
+    const response = await post(url, buildBody(id), agent);
+    if (response.status !== 200 || !isAnswer(response.body, id))
+      throw new Error(`HTTP ${response.status}: ${response.body}`);
     answered += 1;
   };
   const timer = setInterval(() => {
@@ -109,8 +110,8 @@ function buildBody(id: number): string {
 }
 
 function isAnswer(body: string, id: number): boolean {
-  const answer = JSON.parse(body) as { id: number; result?: unknown };
-  return answer.id === id && typeof answer.result === "string";
+  const response = JSON.parse(body) as { id: number; result?: unknown };
+  return response.id === id && typeof response.result === "string";
 }
 
 /**

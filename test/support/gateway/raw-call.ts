@@ -37,8 +37,8 @@ export async function ask(
   return { status: response.statusCode, headers: response.headers, text: await text(response) };
 }
 
-export function readErrorCode(answer: string): number | undefined {
-  return (JSON.parse(answer) as { error?: { code: number } }).error?.code;
+export function readErrorCode(response: string): number | undefined {
+  return (JSON.parse(response) as { error?: { code: number } }).error?.code;
 }
 
 export type RawClient = Disposable &

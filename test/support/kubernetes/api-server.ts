@@ -45,9 +45,9 @@ export function explainMissingApiServer(): string | undefined {
 
 /** Starts an API server on free loopback ports, with the RBAC authorizer and the default admission plugins. */
 export async function startApiServer(): Promise<ApiServer> {
-  await using started = new AsyncDisposableStack();
+  await using resources = new AsyncDisposableStack();
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-api-server-"));
-  started.defer(() => rm(directory, { recursive: true, force: true }));
+  resources.defer(() => rm(directory, { recursive: true, force: true }));
   const [etcdPort = 0, peerPort = 0, port = 0] = await findFreePorts(3);
   const token = randomUUID();
   await writeKeys(directory, token);
@@ -55,8 +55,8 @@ export async function startApiServer(): Promise<ApiServer> {
   const peer = `http://127.0.0.1:${peerPort}`;
   const etcdUrls = [`--listen-client-urls=${etcd}`, `--advertise-client-urls=${etcd}`, `--listen-peer-urls=${peer}`];
   const fresh = [`--initial-advertise-peer-urls=${peer}`, `--initial-cluster=default=${peer}`, "--unsafe-no-fsync"];
-  started.use(run("etcd", [...etcdUrls, ...fresh, `--data-dir=${join(directory, "etcd")}`], directory));
-  started.use(run("kube-apiserver", buildApiServerOptions({ etcd, port, directory }), directory));
+  resources.use(run("etcd", [...etcdUrls, ...fresh, `--data-dir=${join(directory, "etcd")}`], directory));
+  resources.use(run("kube-apiserver", buildApiServerOptions({ etcd, port, directory }), directory));
   const url = `https://127.0.0.1:${port}`;
   // The server signs its own certificate when it starts.
   const ca = await until("the API server has a certificate", startDeadlineMs, async () => {
@@ -64,7 +64,7 @@ export async function startApiServer(): Promise<ApiServer> {
     // Its own certificate and its issuer's; a partly written file has fewer.
     return text.split("END CERTIFICATE").length > 2 ? text : undefined;
   });
-  const client = started.use(createClusterClient({ url, token, ca }));
+  const client = resources.use(createClusterClient({ url, token, ca }));
   await until(
     "the API server is ready",
     startDeadlineMs,
@@ -72,7 +72,7 @@ export async function startApiServer(): Promise<ApiServer> {
   );
   const kubeconfig = join(directory, "kubeconfig");
   await writeFile(kubeconfig, JSON.stringify(describeAccess({ url, token, ca })));
-  const running = started.move();
+  const running = resources.move();
   const requestToken = async (namespace: string, account: string): Promise<string> => {
     const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`;
     const request = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };

@@ -91,8 +91,8 @@ export async function startStandInControllers(
         spec: { ...spec.template.spec, nodeName: machine },
       });
     } else if (pod !== undefined && pod.metadata["deletionTimestamp"] === undefined) {
-      const wanted = (spec.template.spec as Pod["spec"]).containers[0]?.image;
-      if (spec.replicas === 1 && pod.spec.containers[0]?.image === wanted) return;
+      const wantedImage = (spec.template.spec as Pod["spec"]).containers[0]?.image;
+      if (spec.replicas === 1 && pod.spec.containers[0]?.image === wantedImage) return;
       await cluster.ask("DELETE", `${core}/pods/node-0`);
     }
   }

@@ -28,7 +28,7 @@ const shotsMax = 30;
  * without motion.
  */
 export async function takePicture(browser: Browser, options: PictureOptions): Promise<PNG> {
-  const { url, nowMs, width, colorScheme, ready, answers = {} } = options;
+  const { url, nowMs, width, colorScheme, ready, answers: responses = {} } = options;
   const { isAccepted = () => false } = options;
   const context = await browser.newContext({
     viewport: { width, height: 900 },
@@ -45,7 +45,8 @@ export async function takePicture(browser: Browser, options: PictureOptions): Pr
     const response = await route.fetch();
     await route.fulfill({ response, body: (await response.text()) + fonts });
   });
-  for (const [path, json] of Object.entries(answers)) await page.route(`**${path}`, (route) => route.fulfill({ json }));
+  for (const [path, json] of Object.entries(responses))
+    await page.route(`**${path}`, (route) => route.fulfill({ json }));
   await page.goto(url);
   await ready(page);
   return await takePictureAtRest(page, isAccepted);

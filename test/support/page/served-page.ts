@@ -107,8 +107,8 @@ export async function servePage({
   addPageRoutes(app, runbooks);
   const listening = { host: "127.0.0.1", port: 0, requestTimeoutMs: 5_000, setting: "-" };
   const { url, ...listener } = await listenHttp(app, listening);
-  const served = new AsyncDisposableStack();
-  served.use(listener);
+  const resources = new AsyncDisposableStack();
+  resources.use(listener);
   const turn = (ms: number) => {
     nowMs += ms;
   };
@@ -137,7 +137,7 @@ export async function servePage({
         if (sinceMs < spanMs) turn(looksEveryMs);
       }
     },
-    [Symbol.asyncDispose]: () => served.disposeAsync(),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
 

@@ -62,8 +62,8 @@ export async function openHealthyPage(browser: Browser, url: string): Promise<St
   await page.evaluate("window.notReloaded = true");
   const height = page.locator("#figures div", { hasText: "Last block" }).locator("b");
   const shown = async () => Number((await height.innerText()).replaceAll(",", ""));
-  const before = await shown();
-  await until("the height advances", generousMs, async () => (await shown()) > before + 3);
+  const shownTextBefore = await shown();
+  await until("the height advances", generousMs, async () => (await shown()) > shownTextBefore + 3);
   expect(await page.evaluate("window.notReloaded")).toBe(true);
   return seen;
 }

@@ -14,12 +14,12 @@ export function startBuyers(url: string, token: Address, { everyMs }: Readonly<{
   const bought: string[] = [];
   const watched: Fetch = async (input, init) => {
     const isPaid = new Request(input, init).headers.has("PAYMENT-SIGNATURE");
-    const answer = await fetch(input, init).catch((error: unknown) => {
+    const response = await fetch(input, init).catch((error: unknown) => {
       failures.push(`${isPaid ? "a paid" : "an unpaid"} request broke off: ${String((error as Error).cause ?? error)}`);
       throw error;
     });
-    if (answer.status !== (isPaid ? 200 : 402)) failures.push(`${answer.status}: ${await answer.clone().text()}`);
-    return answer;
+    if (response.status !== (isPaid ? 200 : 402)) failures.push(`${response.status}: ${await response.clone().text()}`);
+    return response;
   };
   const pay = payingFetch(
     {
@@ -33,7 +33,7 @@ export function startBuyers(url: string, token: Address, { everyMs }: Readonly<{
   const pending = new Set<Promise<void>>();
   const timer = setInterval(() => {
     const done = pay(`${url}/data`)
-      .then(async (answer) => void bought.push(await answer.text()))
+      .then(async (response) => void bought.push(await response.text()))
       .catch((error: unknown) => void failures.push(String(error)));
     pending.add(done);
     void done.finally(() => pending.delete(done));

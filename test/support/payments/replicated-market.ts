@@ -137,8 +137,8 @@ async function startReplica({ name, service, port, env }: ReplicaOptions): Promi
 }
 
 async function signPayments(url: string, count: number): Promise<readonly string[]> {
-  const unpaid = await fetch(url);
-  const { accepts } = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "");
+  const unpaidResponse = await fetch(url);
+  const { accepts } = decodePaymentRequiredHeader(unpaidResponse.headers.get("PAYMENT-REQUIRED") ?? "");
   const accepted = accepts[0] as PaymentRequirements;
   const scheme = new ExactEvmScheme(testAccount(1).account);
   return Promise.all(

@@ -49,7 +49,7 @@ export async function startUpstream(): Promise<TestUpstream> {
       seen.length = 0;
     },
     letGo: () => {
-      for (const answer of held.splice(0)) answer();
+      for (const respond of held.splice(0)) respond();
     },
     breakOff: () => server.closeAllConnections(),
   };

@@ -76,7 +76,7 @@ async function update(): Promise<void> {
   const isInVain = nodeImage === process.env["GATEHOUSE_TEST_UNREADY_IMAGE"];
   const waitTimeout = isInVain ? waitTimeoutSeconds.inVain : waitTimeoutSeconds.usual;
   const made = changed.filter(({ type, name }) => !(type.endsWith(":Network") && networks.includes(name)));
-  const bounded = made.map((resource) => ({
+  const boundedResources = made.map((resource) => ({
     ...resource,
     props: { ...resource.props, ...(resource.props["wait"] === true ? { waitTimeout } : {}) },
   }));
@@ -85,7 +85,7 @@ async function update(): Promise<void> {
     deployedFile,
     JSON.stringify(Object.fromEntries(all.map((each) => [formatKey(each), formatInputs(each)]))),
   );
-  const running = await runOnEngine(bounded, { url, prefix, keepsOnFailure: true });
+  const running = await runOnEngine(boundedResources, { url, prefix, keepsOnFailure: true });
   await running.api[Symbol.asyncDispose]();
 }
 

@@ -85,9 +85,9 @@ describe("a WebSocket client that ignores pings", () => {
   it("is dropped, while a responsive one is not", async () => {
     await using node = await startFakeNode();
     await using gateway = await startTestGateway(node, { webSocket: { pingIntervalMs: 200 } });
-    await using silent = await connectTestClient(gateway.url, {}, { autoPong: false });
+    await using silentClient = await connectTestClient(gateway.url, {}, { autoPong: false });
     await using good = await connectTestClient(gateway.url);
-    expect((await silent.closed)[0]).toBe(1006);
+    expect((await silentClient.closed)[0]).toBe(1006);
     expect(await gateway.metrics.metrics()).toContain('gatehouse_gateway_websocket_drops_total{reason="silent"} 1');
     expect(await good.ask(request(1, "eth_mining"))).toContain("false");
   });

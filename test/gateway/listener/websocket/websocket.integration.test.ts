@@ -33,21 +33,21 @@ describe("WebSocket", () => {
 
   it("lets identical subscriptions of many clients share one at the node", async () => {
     await using first = await connectTestClient(gateway.url);
-    await using second = await connectTestClient(gateway.url);
+    await using secondClient = await connectTestClient(gateway.url);
     const ids: string[] = [];
-    for (const client of [first, second, second]) {
+    for (const client of [first, secondClient, secondClient]) {
       const reply = JSON.parse(await client.ask(request(1, "eth_subscribe", ["newHeads"]))) as { result: string };
       expect(reply.result).toMatch(/^0x[0-9a-f]{32}$/);
       ids.push(reply.result);
     }
-    await second.ask(request(1, "eth_subscribe", ["logs", { address: `0x${"AB".repeat(20)}` }]));
+    await secondClient.ask(request(1, "eth_subscribe", ["logs", { address: `0x${"AB".repeat(20)}` }]));
     await first.ask(request(1, "eth_subscribe", ["logs", { topics: null, address: `0x${"ab".repeat(20)}` }]));
     expect(node.subscriptions()).toBe(2);
     node.newHead(1_001);
     await until(
       "both have their notifications",
       generousMs,
-      () => first.texts.length === 3 && second.texts.length === 5,
+      () => first.texts.length === 3 && secondClient.texts.length === 5,
     );
     const notification = JSON.parse(first.texts.at(-1) ?? "") as object;
     expect(notification).toMatchObject({

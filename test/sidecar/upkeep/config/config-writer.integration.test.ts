@@ -83,11 +83,11 @@ describe.runIf(canSetAttributes)(`ACLs and extended attributes${noAttributes}`, 
     setAttributes(path);
     const then = new Date(1_000_000_000_000);
     await utimes(path, then, then);
-    const before = readAttributes(path);
-    expect(before.join()).toContain("user:65534:r--");
+    const attributesBefore = readAttributes(path);
+    expect(attributesBefore.join()).toContain("user:65534:r--");
     expect(await replace(path, Buffer.from("new content"))).toBe("written");
     expect(await readFile(path, "utf8")).toBe("new content");
-    expect(readAttributes(path)).toEqual(before);
+    expect(readAttributes(path)).toEqual(attributesBefore);
     expect((await stat(path)).mtimeMs).toBeGreaterThan(then.getTime());
   });
 });

@@ -77,13 +77,13 @@ test("reports that no sidecar listens on a socket left by a killed sidecar", asy
 });
 
 test("finds the running sidecar despite a socket left by a killed sidecar", async () => {
-  const killed = join(directory, "killed");
-  const running = join(directory, "running");
-  for (const place of [killed, running]) await mkdir(place);
-  await mkdir(join(killed, "control"));
-  await writeFile(locateSocket(killed), "");
-  await using _ = await listenForControl(running, control, { log, mask });
-  const target = { kind: "socket", stateDirectories: [killed, running] } as const;
+  const killedPath = join(directory, "killed");
+  const runningPath = join(directory, "running");
+  for (const place of [killedPath, runningPath]) await mkdir(place);
+  await mkdir(join(killedPath, "control"));
+  await writeFile(locateSocket(killedPath), "");
+  await using _ = await listenForControl(runningPath, control, { log, mask });
+  const target = { kind: "socket", stateDirectories: [killedPath, runningPath] } as const;
   expect(await requestControl(target, { path: "", schema: controlView })).toEqual(view);
 });
 
@@ -97,8 +97,8 @@ test("shows no credentials of the sidecar's URLs in any response", async () => {
   const url = "http://operator:a-password-of-the-test@push.example:9091";
   const masking = createMask();
   masking.hide(url);
-  const answer = { result: "none", node: { name: "node-7", words: `pushes to ${url}` } } as const;
-  const answering = { ...control, resume: () => answer };
+  const response = { result: "none", node: { name: "node-7", words: `pushes to ${url}` } } as const;
+  const answering = { ...control, resume: () => response };
   await using _ = await listenForControl(directory, answering, { log, mask: masking });
   expect(await ask(directory)).toEqual({
     result: "none",

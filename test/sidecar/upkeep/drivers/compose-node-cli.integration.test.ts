@@ -86,9 +86,9 @@ test("abandons a hung tool after its time limit, and starts no other before it h
 
 test("kills a hung tool when the sidecar exits", async () => {
   const compose = await composeThat("exec sleep 60", 200);
-  const stopping = new AbortController();
-  await compose.run(query, stopping.signal);
-  stopping.abort();
+  const stopController = new AbortController();
+  await compose.run(query, stopController.signal);
+  stopController.abort();
   await readUntil(
     () => compose.run(["--version"], AbortSignal.timeout(100)),
     (result) => !result.ok && !result.message.includes("still running"),

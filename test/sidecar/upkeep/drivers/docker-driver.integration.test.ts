@@ -12,7 +12,7 @@ import {
 type Answer = Readonly<{ status: number; body?: string | Uint8Array }>;
 
 let requests: string[];
-let answers: Map<string, Answer>;
+let responses: Map<string, Answer>;
 let engine: DockerEngine;
 const signal = new AbortController().signal;
 
@@ -20,7 +20,7 @@ const signal = new AbortController().signal;
 beforeEach(async () => {
   const directory = await makeTestDirectory();
   requests = [];
-  answers = new Map();
+  responses = new Map();
   const server = createServer((request, response) => void answer(request, response));
   const socketPath = join(directory, "engine.sock");
   await new Promise<void>((resolve) => server.listen(socketPath, resolve));
@@ -32,7 +32,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   let body = "";
   for await (const chunk of request) body += String(chunk);
   requests.push(`${request.method} ${request.url} ${body}`.trim());
-  const found = answers.get(`${request.method} ${request.url}`) ?? {
+  const found = responses.get(`${request.method} ${request.url}`) ?? {
     status: 404,
     body: '{"message":"no such container"}',
   };
@@ -48,16 +48,16 @@ function frame(stream: 1 | 2, text: string): Uint8Array {
 }
 
 test("restarts with one request that includes the node's stop timeout", async () => {
-  answers.set("POST /containers/node/restart?t=300", { status: 204 });
+  responses.set("POST /containers/node/restart?t=300", { status: 204 });
   await createDockerDriver({ container: "node", stopTimeoutSeconds: 300 }, engine).restart(signal);
   expect(requests).toEqual(["POST /containers/node/restart?t=300"]);
 });
 
 test("runs node_cli in the container's bin directory, with an argument array", async () => {
   const stream = Buffer.concat([frame(2, "log\n"), frame(1, "enable_auto_"), frame(1, "prune: 1\n")]);
-  answers.set("POST /containers/node/exec", { status: 201, body: '{"Id":"e1"}' });
-  answers.set("POST /exec/e1/start", { status: 200, body: stream });
-  answers.set("GET /exec/e1/json", { status: 200, body: '{"Running":false,"ExitCode":0}' });
+  responses.set("POST /containers/node/exec", { status: 201, body: '{"Id":"e1"}' });
+  responses.set("POST /exec/e1/start", { status: 200, body: stream });
+  responses.set("GET /exec/e1/json", { status: 200, body: '{"Running":false,"ExitCode":0}' });
   const options = { container: "node", timeoutMs: 2_000, outputLimitBytes: 1_000 };
   const run = createDockerNodeCli(options, () => ({ directory: "/data/bin", command: "node_cli" }), engine);
   expect(await run(["prune", "--get"], signal)).toEqual({

@@ -23,10 +23,10 @@ test("deletes the pod and waits for the new one until its container runs", async
 test("does not wait for the next pod if stopped inside the pod that it deleted", async () => {
   await using server = await startPodServer();
   const driver = createKubernetesDriver({ pod: "node-0", container: "node", timeoutMs: 60_000 }, server.api);
-  const before = await driver.instanceId?.(signal);
+  const instanceIdBefore = await driver.instanceId?.(signal);
   await driver.restart(signal, AbortSignal.abort());
   expect(server.requests.at(-1)).toMatch(/^DELETE /);
-  expect(await driver.instanceId?.(signal)).not.toBe(before);
+  expect(await driver.instanceId?.(signal)).not.toBe(instanceIdBefore);
 });
 
 test("reports a denial with the API server's message and the missing permission", async () => {
@@ -50,16 +50,17 @@ const prunedOutput = [
 type ExecAnswer = Readonly<{ output?: string; errors?: string; status: string }> | Readonly<{ rejection: string }>;
 
 /** Runs node_cli in the pod as a sidecar with these settings would. */
-async function pruneInfo(answer: ExecAnswer, settings: Readonly<Record<string, string>> = {}) {
+async function pruneInfo(response: ExecAnswer, settings: Readonly<Record<string, string>> = {}) {
   await using server = await startPodServer();
   const commands: (readonly string[])[] = [];
-  if ("rejection" in answer) server.sockets.options.verifyClient = (_info, done) => done(false, 500, answer.rejection);
+  if ("rejection" in response)
+    server.sockets.options.verifyClient = (_info, done) => done(false, 500, response.rejection);
   server.sockets.on("connection", (socket, request) => {
     commands.push(new URL(request.url ?? "", "http://x").searchParams.getAll("command"));
-    if ("rejection" in answer) return;
-    socket.send(Buffer.from(`\u0001${answer.output ?? ""}`));
-    socket.send(Buffer.from(`\u0002${answer.errors ?? ""}`));
-    socket.send(Buffer.from(`\u0003${answer.status}`));
+    if ("rejection" in response) return;
+    socket.send(Buffer.from(`\u0001${response.output ?? ""}`));
+    socket.send(Buffer.from(`\u0002${response.errors ?? ""}`));
+    socket.send(Buffer.from(`\u0003${response.status}`));
     socket.close();
   });
   await using resources = new AsyncDisposableStack();
@@ -112,13 +113,13 @@ test.each([
     { rejection: '{"kind":"Status","message":"container not found (\\"node\\")"}' },
     { reason: "Failed", message: 'node_cli in pod node-0 can\'t be run: 500: container not found ("node")' },
   ],
-])("fails for node_cli in the pod with %s", async (_what, answer, expected) => {
-  expect((await pruneInfo(answer)).result).toEqual({ ok: false, ...expected });
+])("fails for node_cli in the pod with %s", async (_what, response, expected) => {
+  expect((await pruneInfo(response)).result).toEqual({ ok: false, ...expected });
 });
 
 test("limits how much output of node_cli in the pod it reads", async () => {
-  const answer = { output: "x".repeat(70_000), status: '{"status":"Success"}' };
-  const { result } = await pruneInfo(answer);
+  const response = { output: "x".repeat(70_000), status: '{"status":"Success"}' };
+  const { result } = await pruneInfo(response);
   expect(result).toMatchObject({
     reason: "TooMuchOutput",
     message: expect.stringContaining("more than the limit of 65536 bytes"),

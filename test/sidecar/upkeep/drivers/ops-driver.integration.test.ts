@@ -44,9 +44,9 @@ test.concurrent("keeps a node that prints output running after its restart, and 
   await settle(node, upkeep);
   await waitForLines(node);
   expect(isAlive(await node.pid())).toBe(true);
-  const printed = await readFile(join(upkeep.stateDirectory, "output/ops-start.out.log"), "utf8");
-  expect(printed).toMatch(/^Starting\n/);
-  expect(printed).toContain("block\nblock\n");
+  const printedFile = await readFile(join(upkeep.stateDirectory, "output/ops-start.out.log"), "utf8");
+  expect(printedFile).toMatch(/^Starting\n/);
+  expect(printedFile).toContain("block\nblock\n");
 });
 
 test.concurrent("does not mistake an old process that exits slowly for a verified restart: starts the new one afterwards, and keeps no configuration that no node has run", async () => {
@@ -54,15 +54,15 @@ test.concurrent("does not mistake an old process that exits slowly for a verifie
   await using upkeep = await runUpkeep(node, { ...settings, GATEHOUSE_SIDECAR_OPS_STOP: '["./ops","stop"]' });
   await settle(node, upkeep);
   expect(await read(node, "locked.log"), "starts next to the old process").toBe("");
-  const healthy = await node.config();
-  await node.save(healthy.replace('"18100"', '"18100", "crash": 1'));
+  const healthyConfig = await node.config();
+  await node.save(healthyConfig.replace('"18100"', '"18100", "crash": 1'));
   const { message } = await upkeep.reason("NotPaused", "Paused");
   await readUntil(
     () => upkeep.board.get("NotPaused")?.message ?? message,
     (text) => text.includes("It recovered after one more restart."),
   );
-  expect(await node.config()).toBe(healthy);
-  expect(await readFile(join(upkeep.stateDirectory, "healthy.conf"), "utf8")).toBe(healthy);
+  expect(await node.config()).toBe(healthyConfig);
+  expect(await readFile(join(upkeep.stateDirectory, "healthy.conf"), "utf8")).toBe(healthyConfig);
   expect(await read(node, "locked.log")).toBe("");
 });
 

@@ -28,8 +28,8 @@ function watch(url: string, staleAfterMs = 60_000) {
   const clock = systemClock;
   const metrics = new Registry();
   const board = createConditionBoard({ log, metrics, clock, events });
-  const stopping = new AbortController();
-  const options = { url, timeoutMs: 1_000, responseLimitBytes: 100_000, staleAfterMs, signal: stopping.signal };
+  const stopController = new AbortController();
+  const options = { url, timeoutMs: 1_000, responseLimitBytes: 100_000, staleAfterMs, signal: stopController.signal };
   // All reports so far: on a busy machine, another condition may have arrived before this check.
   const said: ConditionReport[] = [];
   const set = (report: ConditionReport) => {
@@ -45,7 +45,7 @@ function watch(url: string, staleAfterMs = 60_000) {
     return found?.message.replace(/127\.0\.0\.1:\d+/, "gateway");
   };
   const stop = async () => {
-    stopping.abort();
+    stopController.abort();
     await pushes.done;
   };
   return { words, metrics, [Symbol.asyncDispose]: stop };
