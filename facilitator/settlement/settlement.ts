@@ -117,6 +117,17 @@ export type InFlightSettlement = {
   diagnosed: Readonly<{ cause: string; times: number; retryAtMs: number }> | undefined;
 };
 
+export function findNewest({ attempts }: InFlightSettlement): Attempt | undefined {
+  return attempts.at(-1);
+}
+
+/** Groups settlements by the hash of their newest transaction, which may be shared. */
+export function groupByTransaction(
+  entries: readonly InFlightSettlement[],
+): ReadonlyMap<Hex | undefined, readonly InFlightSettlement[]> {
+  return Map.groupBy(entries, (entry) => findNewest(entry)?.hash);
+}
+
 export type InFlightSettlements = ReturnType<typeof createInFlightSettlements>;
 
 export function createInFlightSettlements({

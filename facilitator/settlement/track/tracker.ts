@@ -2,18 +2,20 @@ import { doubleWait } from "#daemon/time.ts";
 import type { Chain, Receipt } from "../../chain/chain.ts";
 import type { Hex } from "#x402/hex.ts";
 import { showsSharedTransfer } from "../../chain/transfer-method.ts";
-import { decide, isExecuted, isOpen, type Decision, type Observation } from "./decision.ts";
+import { decide, isOpen, type Decision, type Observation } from "./decision.ts";
 import { diagnose, ranOutOfGas, type Cause } from "./diagnosis.ts";
+import { createGapFiller } from "./nonce-gaps.ts";
 import type { Journal } from "../ledger/ledger.ts";
 import type { SettlementContext } from "../context.ts";
 import {
   auditSettlement,
+  findNewest,
+  groupByTransaction,
   type Attempt,
   type Outcome,
   type InFlightSettlement,
   type InFlightSettlements,
 } from "../settlement.ts";
-import type { NonceAllocator } from "../submit/sign-batch.ts";
 import type { SignerQueues } from "../submit/signer-queues.ts";
 
 type TrackerParts = Readonly<{
@@ -23,9 +25,6 @@ type TrackerParts = Readonly<{
   /** Receives tokens whose receipts show which of several payments were executed. */
   recordUses: (asset: Hex) => void;
 }>;
-
-/** Delay before our transactions are signed again because lower nonces remain unused. Earlier, ours may just have arrived first. */
-const gapAfterMs = 1_000;
 
 /** Delay between inconclusive diagnoses: starts at `initialMs`, and doubles each time up to `maxMs`. */
 const rediagnose = { initialMs: 1_000, maxMs: 30_000 };
@@ -37,52 +36,9 @@ const rediagnose = { initialMs: 1_000, maxMs: 30_000 };
  * @throws {ChainError} from the function when the node can't be queried; earlier findings are still acted on.
  */
 export function createTracker(context: SettlementContext, parts: TrackerParts): () => Promise<void> {
-  const { chain, monotonicMs, log, settlement: options } = context;
+  const { chain, monotonicMs, settlement: options } = context;
   const { book, queues } = parts;
-  const gapsSinceMs = new Map<Hex, number>();
-
-  const refillGap = async (
-    signer: Hex,
-    nonces: NonceAllocator,
-    entries: readonly InFlightSettlement[],
-    observed: Observation,
-  ) => {
-    const nextNonce = observed.nextNonces.get(signer);
-    if (nextNonce === undefined) return;
-    const waiting = listWaiting(signer, entries, observed, book);
-    const sinceMs = (waiting[0]?.nonce ?? 0) > nextNonce ? (gapsSinceMs.get(signer) ?? observed.nowMs) : undefined;
-    if (sinceMs === undefined) gapsSinceMs.delete(signer);
-    else gapsSinceMs.set(signer, sinceMs);
-    if (sinceMs === undefined || observed.nowMs - sinceMs < gapAfterMs) return;
-    if ((await chain.transactionCount(signer, "pending")) > nextNonce) {
-      if (observed.nowMs - sinceMs < options.bumpAfterMs) return;
-      // An expired payment's transaction with too low a fee is replaced by the next payment's.
-      gapsSinceMs.set(signer, observed.nowMs);
-      for (const entry of entries)
-        if (hasMined(entry, observed) && (await ranOutOfGas(entry, observed.receipts, context))) entry.lackedGas = true;
-      const unmined = waiting.find((each) => !each.entries.some((entry) => hasMined(entry, observed)));
-      queues.replace((unmined ?? waiting[0])?.entries ?? [], nextNonce);
-      return;
-    }
-    log.warn(
-      { event: "transactions-missing", signer, nextNonce },
-      "earlier transactions of the signer are missing on the chain, as after a reorg or rollback; filling the gap with later ones",
-    );
-    gapsSinceMs.delete(signer);
-    fillGap(signer, nonces, nextNonce, waiting);
-  };
-
-  /**
-   * Signs only as many settlements again as it takes to leave no gap: those with the highest nonces, because the pool may still have the
-   * transactions of all. What it has of those signed again fails once it is mined.
-   */
-  const fillGap = (signer: Hex, nonces: NonceAllocator, nextNonce: number, waiting: readonly Waiting[]) => {
-    const end = nextNonce + waiting.length;
-    const { kept = [], moved = [] } = Object.groupBy(waiting, ({ nonce }) => (nonce < end ? "kept" : "moved"));
-    nonces.reset(nextNonce, kept);
-    for (const entry of kept.flatMap(({ entries }) => entries)) entry.sentAtMs = undefined;
-    for (const { entries } of moved) queues.submit(entries, signer);
-  };
+  const fillGap = createGapFiller(context, parts);
 
   return async () => {
     const accounts = listAccounts([...book.all()], queues);
@@ -100,7 +56,7 @@ export function createTracker(context: SettlementContext, parts: TrackerParts): 
     for (const entry of entries) markLost(entry, observed);
     const decisions = entries.map((entry) => [entry, decide(entry, observed, options)] as const);
     await applyDecisions(decisions, observed, { ...context, ...parts });
-    await Promise.all([...queues.nonces].map(([signer, nonces]) => refillGap(signer, nonces, entries, observed)));
+    await Promise.all([...queues.nonces].map(([signer, nonces]) => fillGap(signer, nonces, entries, observed)));
   };
 }
 
@@ -229,46 +185,4 @@ function isSuperseded({ signer, nonce }: Attempt, entry: InFlightSettlement, obs
     newestAttempt.nonce < nonce &&
     isOpen(newestAttempt, observed)
   );
-}
-
-/** Returns whether a transaction of an in-flight settlement was mined: it failed, or is not confirmed yet. */
-function hasMined({ attempts }: InFlightSettlement, { receipts }: Observation): boolean {
-  return attempts.some(({ hash }) => receipts.has(hash));
-}
-
-/** Settlements that wait for their transaction, and the lowest nonce at which one of theirs may still be mined. */
-type Waiting = Readonly<{ nonce: number; entries: readonly InFlightSettlement[] }>;
-
-/** Lists an account's settlements that no mined transaction has executed, by their nonces. */
-function listWaiting(
-  account: Hex,
-  entries: readonly InFlightSettlement[],
-  observed: Observation,
-  book: Pick<InFlightSettlements, "get">,
-): readonly Waiting[] {
-  const findNonce = ({ attempts }: InFlightSettlement): number =>
-    Math.min(...attempts.filter((each) => each.signer === account && isOpen(each, observed)).map(({ nonce }) => nonce));
-  const ownEntries = entries.filter(
-    (entry) =>
-      book.get(entry.settlement.id) === entry &&
-      findNewest(entry)?.signer === account &&
-      !entry.attempts.some(({ hash }) => {
-        const receipt = observed.receipts.get(hash);
-        return receipt !== undefined && isExecuted(entry, receipt);
-      }),
-  );
-  return [...groupByTransaction(ownEntries).values()]
-    .map((group) => ({ nonce: Math.min(...group.map(findNonce)), entries: group }))
-    .filter(({ nonce }) => nonce < Infinity)
-    .toSorted((a, b) => a.nonce - b.nonce);
-}
-
-function groupByTransaction(
-  entries: readonly InFlightSettlement[],
-): ReadonlyMap<Hex | undefined, readonly InFlightSettlement[]> {
-  return Map.groupBy(entries, (entry) => findNewest(entry)?.hash);
-}
-
-function findNewest({ attempts }: InFlightSettlement): Attempt | undefined {
-  return attempts.at(-1);
 }

@@ -21,14 +21,16 @@ export const settlementMutations: FaultsByFile = {
   "daemon/sql/commit-groups.ts": {
     "the journal is not flushed": { "if (this.#flushedCommits < commits) await this.#dependencies.flush();": "" },
   },
+  "facilitator/settlement/track/nonce-gaps.ts": {
+    "a transaction of an expired payment keeps its nonce forever": {
+      "queues.replace((unmined ?? waiting[0])?.entries ?? [], nextNonce);": "",
+    },
+  },
   "facilitator/settlement/track/tracker.ts": {
     "an outcome is not recorded": { "await ledger.finish(": "void (" },
     "an outcome is reported before it is recorded": {
       "await ledger.finish(new Map([...outcomes].map(([{ settlement }, outcome]) => [settlement.id, outcome])));":
         "void ledger.finish(new Map([...outcomes].map(([{ settlement }, outcome]) => [settlement.id, outcome]))).catch(() => {});",
-    },
-    "a transaction of an expired payment keeps its nonce forever": {
-      "queues.replace((unmined ?? waiting[0])?.entries ?? [], nextNonce);": "",
     },
     "a missing nonce is filled for the first account only": {
       "Promise.all([...queues.nonces].map(": "Promise.all([...queues.nonces].slice(0, 1).map(",
