@@ -100,6 +100,7 @@ async function requestAt<Schema extends z.ZodType>(
   token?: string,
 ): Promise<z.output<Schema>> {
   const agent = new Agent({ ...options, maxResponseSize: responseLimitBytes });
+  const deadline = createTimeoutSignal(timeoutMs);
   try {
     const response = await agent.request({
       origin: new URL(origin).origin,
@@ -110,7 +111,7 @@ async function requestAt<Schema extends z.ZodType>(
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       },
       body: path === "" ? null : JSON.stringify(body ?? {}),
-      signal: createTimeoutSignal(timeoutMs),
+      signal: deadline,
     });
     const text = await response.body.text();
     if (response.statusCode !== 200) throw new ControlError(explainRejection(socketPath, response.statusCode, text));
@@ -121,6 +122,13 @@ async function requestAt<Schema extends z.ZodType>(
     );
   } catch (cause) {
     if (cause instanceof ControlError) throw cause;
+    if (deadline.aborted) {
+      const sent = path === "" ? "" : ", but may still act on the request";
+      throw new ControlError(
+        `the sidecar at ${socketPath} did not respond within ${timeoutMs} ms${sent}; check its log and whether its process hangs.`,
+        { cause },
+      );
+    }
     const message = `no sidecar responds at ${socketPath} (${readErrorCode(cause)}); check that it is running and that this user may connect.`;
     throw unconnectedCodes.has(readErrorCode(cause))
       ? new NoResponse(message, { cause })

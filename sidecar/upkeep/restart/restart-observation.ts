@@ -102,7 +102,7 @@ function deriveRestartSettled(
   }
   if ("rejectedEdit" in settled) {
     const message =
-      `node.conf was changed, and the node would not start with it: ${settled.rejectedEdit} The node keeps running with the version it loaded. ` +
+      `node.conf was changed, and the node may not start with it: ${settled.rejectedEdit} The node keeps running with the version it loaded. ` +
       `Correct node.conf; to use it anyway, restart the node manually (${describeByHand()}).`;
     return { type, status: "False", reason: "EditRejected", message };
   }

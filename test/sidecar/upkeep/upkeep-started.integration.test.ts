@@ -144,7 +144,7 @@ test("does not treat an edit made long after the node started as a backup or as 
   });
   const { message } = await upkeep.reason("RollbackReady", "NoBackup");
   expect(message).toMatch(/^node\.conf was changed long after the node loaded it/);
-  expect((await upkeep.reason("NoRestartPending", "EditRejected")).message).toMatch(/the node would not start with it/);
+  expect((await upkeep.reason("NoRestartPending", "EditRejected")).message).toMatch(/the node may not start with it/);
   expect(await node.config()).toContain("storage_enable_cetina");
   expect(await node.starts()).toBe(1);
 });

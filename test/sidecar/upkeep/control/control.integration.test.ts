@@ -1,7 +1,9 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { mkdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pino } from "pino";
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { createApp } from "#daemon/http/app.ts";
@@ -74,6 +76,22 @@ test("reports that no sidecar listens on a socket left by a killed sidecar", asy
   await expect(ask(directory)).rejects.toThrow(
     `no sidecar responds at ${locateSocket(directory)} (ECONNREFUSED); check that it is running and that this user may connect.`,
   );
+});
+
+test("reports a sidecar that hangs, and that it may still act on the request", async () => {
+  await mkdir(join(directory, "control"));
+  const hanging = createServer();
+  hanging.listen(locateSocket(directory));
+  await once(hanging, "listening");
+  onTestFinished(() => {
+    hanging.closeAllConnections();
+    hanging.close();
+  });
+  const target = { kind: "socket", stateDirectories: [directory] } as const;
+  const hangs = `the sidecar at ${locateSocket(directory)} did not respond within 200 ms`;
+  const request = { schema: controlView, timeoutMs: 200 };
+  await expect(requestControl(target, { path: "", ...request })).rejects.toThrow(`${hangs}; check its log and`);
+  await expect(requestControl(target, { path: "/restart", ...request })).rejects.toThrow(`${hangs}, but may still act`);
 });
 
 test("finds the running sidecar despite a socket left by a killed sidecar", async () => {
