@@ -74,7 +74,7 @@ type Figures = Readonly<{
   lastBlock?: Dated<Readonly<{ height: number }>>;
   rpc?: Dated<Readonly<{ latencyMs?: number; failure?: string }>>;
   gateway?: Dated<Readonly<{ requestsPerSecond: number; errorRatio: number; limitedPerSecond: number }>>;
-  restarts?: Readonly<{ remaining: number; perHour: number }>;
+  restarts?: Readonly<{ left: number; perHour: number }>;
   disk?: Dated<Readonly<{ freeRatio: number; freeBytes: number }>>;
 }>;
 
@@ -113,7 +113,7 @@ function buildFigures(
       },
     }),
     ...(restarts !== undefined && {
-      restarts: { remaining: Math.max(0, restarts.perHour - restarts.used), perHour: restarts.perHour },
+      restarts: { left: Math.max(0, restarts.perHour - restarts.used), perHour: restarts.perHour },
     }),
     ...(disk !== undefined && {
       disk: {

@@ -64,7 +64,7 @@ export function startPage(settings: SidecarSettings, dependencies: PageDependenc
     httpUrl: settings.node.httpUrl,
     pages: settings.listen.pages,
     mode: settings.upkeep.mode,
-    stillAfterMs: { heights: settings.health.staleAfterMs, pruning: settings.prune.stillAfterMs },
+    stillAfterMs: { heights: settings.health.staleAfterMs, pruning: settings.prune.stalledAfterMs },
   };
   const runbooks = readRunbooks();
   addStatusRoutes(operations, options, {

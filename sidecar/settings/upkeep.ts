@@ -81,7 +81,7 @@ export const pruneSection = section({
   /** Interval between queries of the pruning settings. */
   intervalMs: fixed(30_000),
   /** Time without progress, while blocks advance, from which pruning counts as stalled. */
-  stillAfterMs: fixed(600_000),
+  stalledAfterMs: fixed(600_000),
 });
 
 export const nodeCliSection = section({

@@ -52,7 +52,7 @@ const info = {
   flushedVersion: 100n,
   realPruneReservedVersion: 80n,
 };
-const look = { info, nowMs: 100_000, height: 50, stillAfterMs: 60_000 };
+const look = { info, nowMs: 100_000, height: 50, stalledAfterMs: 60_000 };
 const progress = { reserved: 80n, sinceMs: 99_000, sinceHeight: 40 };
 const problem = { reason: "Truncated", message: "/n/node.conf:3:1 ends too soon." } as const;
 const createFailure = (reason: "WriteFailed" | "BackupFailed" | "LockFailed" | "Locked") =>

@@ -23,7 +23,7 @@ const constants = {
   sidecar: {
     "health.webSocketIntervalMs": 1_000,
     "prune.intervalMs": 1_000,
-    "prune.stillAfterMs": 5_000,
+    "prune.stalledAfterMs": 5_000,
     "pushgateway.staleAfterMs": 6_000,
   },
   facilitator: { "ledger.compareIntervalMs": 1_000 },

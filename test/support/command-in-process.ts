@@ -36,11 +36,19 @@ export async function runInProcess(args: readonly string[], env: Environment = {
   replaced.defer(() => Object.assign(process, { env: own, argv, exit, exitCode: undefined }));
   const command = { env: buildOwnEnvironment(env), argv: [...argv.slice(0, 2), ...args], exit: exitCommand };
   Object.assign(process, { ...command, exitCode: undefined });
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    const before = process.listeners(signal);
+  for (const event of ["SIGHUP", "SIGINT", "SIGTERM", "disconnect"]) {
+    const before = process.listeners(event);
     replaced.defer(() => {
-      for (const added of process.listeners(signal).filter((one) => !before.includes(one))) process.off(signal, added);
+      for (const added of process.listeners(event).filter((one) => !before.includes(one)))
+        process.off(event, added as () => void);
     });
+  }
+  // A command doesn't keep its process alive for its parent's channel, but this is the test runner's process.
+  const { channel } = process;
+  if (channel !== undefined) {
+    const unref = channel.unref.bind(channel);
+    replaced.defer(() => Object.assign(channel, { unref }));
+    Object.assign(channel, { unref: () => undefined });
   }
   await createProgram({ mask: createMask() })
     .parseAsync()

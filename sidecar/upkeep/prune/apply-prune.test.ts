@@ -11,7 +11,7 @@ const fail = () => Promise.reject(new TypeError("not foreseen"));
 test("stops reporting auto-pruning as on after an unexpected error while enabling it", async () => {
   const info = { autoPrune: false };
   const context = makeContext({
-    settings: { prune: { stillAfterMs: 1_000 } },
+    settings: { prune: { stalledAfterMs: 1_000 } },
     observer: { pruneInfo: () => info, check: fail },
     nodeCli: { enableAutoPrune: fail, enableCommand: () => "node_cli prune --enable_auto_prune" },
     health: { current: () => unknownHealth },
@@ -26,7 +26,7 @@ test("stops reporting auto-pruning as on after an unexpected error while enablin
 test("reports a node_cli that exits with status 0, enables nothing and prints nothing", async () => {
   const info = { autoPrune: false };
   const context = makeContext({
-    settings: { prune: { stillAfterMs: 1_000 } },
+    settings: { prune: { stalledAfterMs: 1_000 } },
     observer: { pruneInfo: () => info, check: () => Promise.resolve() },
     nodeCli: { enableAutoPrune: () => Promise.resolve({ ok: true, value: "" }), enableCommand: () => "node_cli prune" },
     health: { current: () => unknownHealth },

@@ -69,7 +69,7 @@ async function runEnableAutoPrune(
 }
 
 function recordProgress(info: PruneInfo, { settings, prune: seen, clock, health, charts }: PruneContext): void {
-  const { stillAfterMs } = settings.prune;
+  const { stalledAfterMs } = settings.prune;
   const nowMs = clock.monotonicMs();
   const { height } = health.current();
   const progress = trackPruning(seen.now().progress, info, nowMs, height);
@@ -80,7 +80,7 @@ function recordProgress(info: PruneInfo, { settings, prune: seen, clock, health,
     if (pruneReservedVersion !== undefined) charts.prunable.add({ atMs, value: Number(pruneReservedVersion) });
     if (realPruneReservedVersion !== undefined) charts.pruned.add({ atMs, value: Number(realPruneReservedVersion) });
   }
-  seen.note({ progress, lastCheck: { info, nowMs, height, stillAfterMs } });
+  seen.note({ progress, lastCheck: { info, nowMs, height, stalledAfterMs } });
 }
 
 function deriveAutoPrune(on: boolean, planned: Plan): AutoPrune {

@@ -18,7 +18,7 @@ type PruneCheck = Readonly<{
   info: PruneInfo;
   nowMs: number;
   height: number | undefined;
-  stillAfterMs: number;
+  stalledAfterMs: number;
 }>;
 
 export type PruningState = Readonly<{
@@ -105,7 +105,7 @@ type PruneAdvance = Readonly<{ isStalled: boolean; message: string }>;
 export function evaluatePruneProgress(
   info: PruneInfo,
   progress: PruneProgress,
-  { nowMs, height, stillAfterMs }: Readonly<{ nowMs: number; height: number | undefined; stillAfterMs: number }>,
+  { nowMs, height, stalledAfterMs }: Readonly<{ nowMs: number; height: number | undefined; stalledAfterMs: number }>,
 ): PruneAdvance {
   const { reserved: reservedVersion, sinceHeight, sinceMs } = progress;
   if (reservedVersion === undefined) {
@@ -119,10 +119,10 @@ export function evaluatePruneProgress(
     const message = `The chain is at version ${flushedVersion}, within the retained window of ${reservedWindow}.`;
     return { isStalled: false, message };
   }
-  if (nowMs - sinceMs < stillAfterMs || blocks <= 0) {
+  if (nowMs - sinceMs < stalledAfterMs || blocks <= 0) {
     return { isStalled: false, message: `Versions before ${reservedVersion} are pruned.` };
   }
-  const time = stillAfterMs < 120_000 ? `${stillAfterMs / 1_000} s` : `${Math.round(stillAfterMs / 60_000)} min`;
+  const time = stalledAfterMs < 120_000 ? `${stalledAfterMs / 1_000} s` : `${Math.round(stalledAfterMs / 60_000)} min`;
   const message =
     `Auto-pruning is on, but real_prune_reserved_version has been ${reservedVersion} for more than ${time} while ` +
     `blocks advanced; check the node's log and its disk, then restart it.`;

@@ -10,7 +10,7 @@ const info: PruneInfo = {
   realPruneReservedVersion: 11n,
 };
 
-const at = (nowMs: number, height: number) => ({ nowMs, height, stillAfterMs: 600_000 });
+const at = (nowMs: number, height: number) => ({ nowMs, height, stalledAfterMs: 600_000 });
 
 describe("auto-pruning that is enabled", () => {
   test("is stalled if blocks arrive but pruning makes no progress", () => {
