@@ -245,9 +245,18 @@ it.skipIf(explainMissingPostgres() !== undefined)(
     const shared = buildFacilitatorEnvironment(place);
     const { stdout } = await runGatehouse(["ledger", "export"], shared);
     const settled = [...stdout.matchAll(/eip155:1672\|[^,]+/g)].map(([name]) => name);
+    // Of two runs that sign at the same time, one records its refund; the other says how to track that one.
+    const run = async (name: string) => {
+      const result = await runGatehouse(refundArgs(name), shared);
+      return result.stderr.includes("rerun the same command to track that one")
+        ? runGatehouse(refundArgs(name), shared)
+        : result;
+    };
     const gain = await measureGain(async () => {
-      const runs = [settled[0] ?? "", ...settled].map((name) => runGatehouse(refundArgs(name), shared));
-      const printed = (await Promise.all(runs)).map((run) => /refunded:? 10000 by (0x\w{64})\n$/.exec(run.stdout)?.[1]);
+      const runs = [settled[0] ?? "", ...settled].map(run);
+      const printed = (await Promise.all(runs)).map(
+        ({ stdout: text }) => /refunded:? 10000 by (0x\w{64})\n$/.exec(text)?.[1],
+      );
       expect(printed).not.toContain(undefined);
       expect(printed[0]).toBe(printed[1]);
       expect(new Set(printed).size).toBe(4);
