@@ -1,5 +1,6 @@
 import { formatNodeResponse, formatResultResponse } from "../json-rpc/read-answer.ts";
-import { buildCallKey, hashCall, isBad, type BadCall, type Call } from "../json-rpc/call.ts";
+import { buildCallKey, isBad, type BadCall, type Call } from "../json-rpc/call.ts";
+import { hashKey, hashParts } from "../json-rpc/key-hash.ts";
 import { methodNotFound, paramsTooLarge, rpcErrors, tooManyCalls, type RpcError } from "../errors.ts";
 import type { CallGate, LoadRejection } from "../limits/load-gate.ts";
 import type { RateDecision } from "../limits/rate-limiter.ts";
@@ -71,7 +72,8 @@ function admit(record: CallRecord): ResponseFlow {
   }
   record.wire = call.wire;
   if (isLimited(method, params)) return runWithinLimits(record, params);
-  return readOne(record, params, buildCallKey(method.name, params), call.hash);
+  const { key = buildCallKey(method.name, params), hash = hashParts(method.name, params) } = call;
+  return readOne(record, params, key, hash);
 }
 
 async function respondToSubscription(record: CallRecord, pending: Promise<SubscriptionResponse>): Promise<void> {
@@ -105,12 +107,7 @@ function runWithinLimits(record: CallRecord, params: string): ResponseFlow {
 }
 
 /** Answers a checked call from the cache, or sends it to the node if a slot is free. `key` is the `buildCallKey` of method and parameters. */
-function readOne(
-  record: CallRecord,
-  params: string,
-  key: string,
-  hash = hashCall(record.method.name, params),
-): ResponseFlow {
+function readOne(record: CallRecord, params: string, key: string, hash = hashKey(key)): ResponseFlow {
   record.params = params;
   record.key = key;
   record.hash = hash;

@@ -33,7 +33,7 @@ export class CallRecord implements NodeRead {
   readonly method: Method;
   /** Units that the call costs: the method's cost, or more if the call specifies a lot of gas. */
   costUnits: number;
-  /** JSON text of an array, as checked, the `buildCallKey` of method and parameters, and its `hashCall`; empty until the check. */
+  /** JSON text of an array, as checked, the `buildCallKey` of method and parameters, and its `hashKey`; empty until the check. */
   params = "";
   key = "";
   hash = 0;

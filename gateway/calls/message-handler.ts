@@ -1,7 +1,8 @@
 import type { Caller } from "../callers/identify.ts";
 import { rpcErrors } from "../errors.ts";
 import { isBad, type BadCall, type Call, type Message, type MessageLimits } from "../json-rpc/call.ts";
-import { beginMessage, isBatch, readMessage } from "../json-rpc/read-message.ts";
+import { createMessageReader } from "../json-rpc/known-messages.ts";
+import { beginMessage, isBatch, readMessage as readUnknown } from "../json-rpc/read-message.ts";
 import { ResponseMemory } from "../responses/response-memory.ts";
 import { findTier } from "../policy.ts";
 import {
@@ -32,6 +33,7 @@ export type MessageHandler = (body: Buffer, context: MessageContext, sink: Respo
  */
 export function createMessageHandler(context: GatewayContext): MessageHandler {
   const { tracing, turns, reads } = context;
+  const readMessage = createMessageReader();
 
   const respond = (message: Message, account: CallAccounting, sink: ResponseSink) =>
     message.kind === "batch"
@@ -106,7 +108,7 @@ function chargeMessage(
 
 /** Returns the id for the rejection of a message. A batch is not parsed just for this. */
 function readId(body: Buffer, limits: MessageLimits): string {
-  const read = isBatch(body) ? undefined : readMessage(body, limits);
+  const read = isBatch(body) ? undefined : readUnknown(body, limits);
   return (read?.kind === "single" ? read.call.id : undefined) ?? "null";
 }
 

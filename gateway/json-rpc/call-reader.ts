@@ -3,7 +3,6 @@ import {
   type Call,
   type MessageLimits,
   buildCall,
-  hashCallIn,
   nameBytes,
   parseString,
   TypicalCall,
@@ -21,6 +20,7 @@ import {
   type ScanBudget,
 } from "./json-scanner.ts";
 import { rpcErrors } from "../errors.ts";
+import { hashCall } from "./key-hash.ts";
 
 /** Max members in an envelope; JSON-RPC defines four. */
 const envelopeMembers = 64;
@@ -51,6 +51,7 @@ export class CallReader {
   readonly #text: string | undefined;
   readonly #limits: MessageLimits;
   #depth: number;
+  #isBatch = false;
   /** Shared by all calls, because a batch has many. */
   readonly #budget: ScanBudget = { values: 0, endsAt: 0 };
   /** Current offset, or {@link notJson}. */
@@ -77,6 +78,7 @@ export class CallReader {
   /** Enters a batch. */
   openBatch(): "empty" | "calls" {
     this.at = skipSpace(this.#bytes, this.at + 1);
+    this.#isBatch = true;
     this.#depth -= 1;
     if (this.#bytes[this.at] !== 0x5d) return "calls";
     this.at += 1;
@@ -126,13 +128,25 @@ export class CallReader {
     if (!isAt(bytes, nameEnd, paramsPrefix) || bytes[paramsAt] !== 0x5b) return undefined;
     const { callValues, callBytes } = this.#limits;
     const budget = this.#spend(callValues - typicalValues, Math.min(callBytes, typicalBytes));
+    if (!this.#isBatch) {
+      const end = skipValue(bytes, paramsAt, this.#depth - 1, budget);
+      if (end === notJson || bytes[end] !== 0x7d) return undefined;
+      const startsAt = this.at;
+      this.at = end + 1;
+      return {
+        id: text.slice(idAt, idEnd),
+        method,
+        params: text.slice(paramsAt, end),
+        wire: text.slice(startsAt, this.at),
+      };
+    }
     const params = this.#readParams(paramsAt, budget);
     if (params === undefined || bytes[params.end] !== 0x7d) return undefined;
     const { end: paramsEnd, count: paramsCount, lastAt: lastParamAt } = params;
-    const location = { startsAt: this.at, endsAt: paramsEnd + 1, paramsAt, paramsCount, lastParamAt };
-    this.at = location.endsAt;
-    const hash = hashCallIn(bytes, method, paramsAt, paramsEnd);
-    return new TypicalCall(text, text.slice(idAt, idEnd), method, hash, location);
+    const place = { startsAt: this.at, endsAt: paramsEnd + 1, paramsAt, paramsCount, lastParamAt };
+    this.at = place.endsAt;
+    const hash = hashCall(method, bytes, paramsAt, paramsEnd);
+    return new TypicalCall(text, text.slice(idAt, idEnd), method, hash, place);
   }
 
   #spend(values: number, bytes: number): ScanBudget {

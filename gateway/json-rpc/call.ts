@@ -8,7 +8,9 @@ export type Call = Readonly<{
   method: string;
   /** JSON text of the parameters; undefined if absent or null. May be any JSON value: whether it is an array is checked later. */
   params: string | undefined;
-  /** The {@link hashCall} of method and unchanged parameters, if already known. */
+  /** The {@link buildCallKey} of method and unchanged parameters, if already known. */
+  key?: string;
+  /** The `hashKey` of `key`, if already known. */
   hash?: number;
   /** The call's text as received, if it is byte for byte what `formatCall` would produce from its parts. */
   wire?: string;
@@ -37,52 +39,6 @@ export function isBad(call: Call | BadCall): call is BadCall {
 /** Builds the key that identifies identical calls; `params` is the JSON text of an array. */
 export function buildCallKey(method: string, params: string): string {
   return `${method} ${params}`;
-}
-
-/** Max characters hashed at each end of the parameters, so that hashing long ones costs no more than copying them. */
-const hashedAtEnds = 256;
-
-/**
- * The part of the parameters that is hashed. Parameters are slices of a message, and reading a character from a slice takes several times
- * as long as reading it from a buffer.
- */
-const hashed = Buffer.allocUnsafeSlow(2 * hashedAtEnds);
-const words = new Int32Array(hashed.buffer);
-
-/** Mask of the hash bits: few enough for a V8 small integer, which needs no separate allocation. */
-const hashBits = 0x7fffffff;
-
-/**
- * Hashes a call's method and parameters (FNV-1a, 31 bits), four characters at a time, without building its key. Long parameters that differ
- * only in the middle have the same hash, so callers must also compare the keys or tolerate collisions.
- */
-export function hashCall(method: string, params: string): number {
-  const { length } = params;
-  let end = hashed.write(params, 0, hashedAtEnds, "latin1");
-  if (length > hashedAtEnds)
-    end += hashed.write(params.slice(Math.max(hashedAtEnds, length - hashedAtEnds)), end, "latin1");
-  return hashParts(method, length, end);
-}
-
-/** Hashes a call whose parameters are in a message, like {@link hashCall}, without building strings. */
-export function hashCallIn(message: Buffer, method: string, paramsAt: number, paramsEnd: number): number {
-  const length = paramsEnd - paramsAt;
-  let end = message.copy(hashed, 0, paramsAt, Math.min(paramsEnd, paramsAt + hashedAtEnds));
-  if (length > hashedAtEnds)
-    end += message.copy(hashed, end, Math.max(paramsAt + hashedAtEnds, paramsEnd - hashedAtEnds), paramsEnd);
-  return hashParts(method, length, end);
-}
-
-function hashParts(method: string, paramsBytes: number, end: number): number {
-  const wholeWords = end >>> 2;
-  let hash = 0x811c9dc5 ^ paramsBytes;
-  for (let at = 0; at < method.length; at += 1) hash = Math.imul(hash ^ method.charCodeAt(at), 0x01000193);
-  for (let word = 0; word < wholeWords; word += 1) {
-    hash = Math.imul(hash ^ (words[word] ?? 0), 0x01000193);
-    hash ^= hash >>> 15;
-  }
-  for (let at = 4 * wholeWords; at < end; at += 1) hash = Math.imul(hash ^ (hashed[at] ?? 0), 0x01000193);
-  return hash & hashBits;
 }
 
 export type MessageLimits = Readonly<{
@@ -135,12 +91,13 @@ export type CallLocation = Readonly<{
 }>;
 
 /**
- * A call in the usual form: byte for byte what `formatCall` would produce from its parts, with a plain integer as id. Its texts
+ * A call in a batch, in the usual form: byte for byte what `formatCall` would produce from its parts, with a plain integer as id. Its texts
  * are sliced from the message lazily, which for most calls means never.
  */
 export class TypicalCall implements Call {
   readonly id: string;
   readonly method: string;
+  /** Hash of the call's key, by `hashKey`. */
   readonly hash: number;
   readonly kib: number;
   /** The whole message, and the offsets of the call within it. */

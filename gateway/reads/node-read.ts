@@ -17,7 +17,7 @@ export type NodeRead = ResponseSink &
     params: string;
     /** The result of `formatCall` for the id, method and params, if the client sent the call in that form. */
     wire?: string | undefined;
-    /** The `buildCallKey` of method and params, and its `hashCall`. */
+    /** The `buildCallKey` of method and params, and its `hashKey`. */
     key: string;
     hash: number;
     traceContext: TraceContext | undefined;
@@ -29,7 +29,7 @@ export type NodeRead = ResponseSink &
 
 /** An in-flight read that identical reads may join. */
 export type ReadInFlight = Readonly<{
-  /** The `buildCallKey` of method and parameters, and its `hashCall`. */
+  /** The `buildCallKey` of method and parameters, and its `hashKey`. */
   key: string;
   hash: number;
   generation: number;

@@ -81,7 +81,7 @@ export class NodeReads implements SharedReadOwner {
     return { head: this.#head.known(), generation: this.#head.generation(), epoch: this.#cache.epoch() };
   }
 
-  /** Returns whether the cache or an in-flight read may have the response. `hash` is the read's `hashCall`. */
+  /** Returns whether the cache or an in-flight read may have the response. `hash` is the `hashKey` of the read's key. */
   mayHave(hash: number, generation: number): boolean {
     return this.#cache.mayHave(hash, generation) || this.#inFlight.mayHave(hash);
   }

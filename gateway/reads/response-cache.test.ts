@@ -1,10 +1,8 @@
 import { expect, test } from "vitest";
 import { measureHeap } from "#daemon/testing/heap-size.ts";
 import { FrequencySketch, ResponseCache } from "./response-cache.ts";
-import { hashCall } from "../json-rpc/call.ts";
+import { hashKey, hashParts } from "../json-rpc/key-hash.ts";
 
-/** The hash of a call whose parameters are this text. */
-const hashKey = (params: string) => hashCall("", params);
 const get = (cache: ResponseCache, key: string, generation: number) => cache.get(key, hashKey(key), generation);
 const putForHead = (cache: ResponseCache, key: string, text: string, generation: number) =>
   cache.putForHead(key, hashKey(key), text, generation);
@@ -92,7 +90,7 @@ test("retains a key without the message its params were sliced from", () => {
   const partsOf = (at: number) => {
     const message = Buffer.from(`${filler}["0x${(100_000 + at).toString(16)}",false]`).toString("latin1");
     const params = message.slice(messageBytes);
-    return [`eth_getBlockByNumber ${params}`, hashCall("eth_getBlockByNumber", params)] as const;
+    return [`eth_getBlockByNumber ${params}`, hashParts("eth_getBlockByNumber", params)] as const;
   };
   const before = measureHeap();
   for (let at = 0; at < messages; at += 1) cache.putForEver(...partsOf(at), "{}", cache.epoch());

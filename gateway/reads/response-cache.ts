@@ -10,7 +10,7 @@ const roomyShare = 1 / 16;
 export type ResponseCacheOptions = Readonly<{ totalBytes: number; entryBytes: number }>;
 
 /**
- * Read results by the `buildCallKey` of method and parameters, which is looked up by its `hashCall`: immutable ones, and those for the current head, which are all dropped when the head changes. The
+ * Read results by the `buildCallKey` of method and parameters, which is looked up by its `hashKey`: immutable ones, and those for the current head, which are all dropped when the head changes. The
  * two groups share one byte limit. The larger group is evicted first, so that neither crowds out the other.
  */
 export class ResponseCache {
@@ -41,7 +41,7 @@ export class ResponseCache {
   }
 
   /**
-   * Counts a cache miss under its `hashCall`. Returns whether to cache the result: this is the case if the key has missed
+   * Counts a cache miss under the `hashKey` of its key. Returns whether to cache the result: this is the case if the key has missed
    * recently, or if there is plenty of space.
    */
   admits(hash: number): boolean {

@@ -4,7 +4,8 @@ import {
   formatResultResponse,
   readNodeResponse,
 } from "../json-rpc/read-answer.ts";
-import { buildCallKey, hashCall } from "../json-rpc/call.ts";
+import { buildCallKey } from "../json-rpc/call.ts";
+import { hashParts } from "../json-rpc/key-hash.ts";
 import { responseErrors, rpcErrors, type ResponseFailure } from "../errors.ts";
 import type { ResponseFlow, ResponseSink, ResponseSource } from "../responses/response-sink.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
@@ -123,7 +124,7 @@ class PieceRead extends TextSink<number> implements NodeRead {
     this.memory = memory;
     this.params = params;
     this.key = buildCallKey(method.name, params);
-    this.hash = hashCall(method.name, params);
+    this.hash = hashParts(method.name, params);
     this.traceContext = traceContext;
   }
 
