@@ -13,7 +13,7 @@ export type ChannelOptions = Readonly<{
   depositMultiple?: number;
 }>;
 
-/** Channels of one paying fetch, within its budget. */
+/** Payment channels of one paying `fetch`, within its budget. */
 export type ChannelPayments = Readonly<{
   scheme: Pick<Scheme, "name" | "isMax" | "objectionTo" | "authorization" | "signer">;
   /**

@@ -127,7 +127,7 @@ function limitVouchers(files: ClientChannelStorage) {
       const opened = deposit === undefined ? {} : { openDeposit: String(deposit) };
       await store(channelId, { ...channel, signedMaxClaimable: String(max), ...opened });
     },
-    /** Deletes an earlier request's deposit that this one relied on. Returns whether there was one. */
+    /** Deletes the deposit of an earlier request, on which this request relied. Returns whether there was one. */
     async dropDeposit(channelId: string): Promise<boolean> {
       const stored: StoredChannel | undefined = await files.get(channelId);
       if (stored?.openDeposit === undefined || deposited === channelId.toLowerCase()) return false;

@@ -3,7 +3,7 @@ import { advancePace, deriveCadence, type BlockPace, type BlockCadence, type Pac
 
 const staleAfterMs = 30_000;
 
-/** One check per second; some see a new block, some follow an outage of the node. */
+/** One check per second; some see a new block, some come right after a node outage. */
 function watched(seconds: number, at: (second: number) => Readonly<{ block?: boolean; away?: boolean }>): BlockCadence {
   let pace: BlockPace | undefined;
   let blockMs = 0;

@@ -90,7 +90,7 @@ export async function listenHttp(
   return { ...listeningSockets, leave };
 }
 
-/** Idle timeout: longer than most proxies' minute, so that none sends a request on a closing connection. */
+/** Idle timeout: longer than the minute that most proxies use, so that none sends a request on a closing connection. */
 const keepAliveMs = 65_000;
 /** Keep-alive timeout sent to clients, in seconds: in a hot restart, the old process waits until they have closed all connections. */
 const requestedKeepAliveSeconds = 5;

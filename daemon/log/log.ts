@@ -134,7 +134,7 @@ export function toFields(facts: Readonly<Record<string, unknown>>): Record<strin
   return fields;
 }
 
-/** Replaces the values that are never logged. pino's `redact` takes five times the CPU of the rest of a line. */
+/** Replaces the values that are never logged. pino's `redact` uses five times as much CPU as the rest of a log line. */
 function censor(facts: object, levelsBelow: number): object {
   let shown = facts;
   for (const [name, value] of Object.entries(facts)) {

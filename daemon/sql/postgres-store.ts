@@ -12,7 +12,7 @@ import type { Secret } from "../secrets/secret.ts";
 import { type SqlConnection, type SqlRow, type SqlStore, type SqlValue, StoreError } from "./store.ts";
 import type { Migrations } from "./sqlite.ts";
 
-/** `postgresSettings`, with a required URL, and what is stored there. */
+/** `postgresSettings` with a required URL, and a description of what the database stores. */
 export type PostgresStoreOptions = Omit<PostgresSettings, "url"> &
   Readonly<{
     url: Secret;

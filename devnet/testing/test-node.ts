@@ -85,7 +85,7 @@ export async function createTestNode({
 }
 
 async function runCommand(directory: string, program: string, words: readonly string[]): Promise<CommandResult> {
-  // One cache for all test workspaces: recompiling takes longer than the rest of a start.
+  // One cache for all test workspaces: recompiling takes longer than the rest of startup.
   const cache = `NODE_COMPILE_CACHE=${join(tmpdir(), "node-compile-cache")}`;
   const child = spawn("env", [cache, `./${program}`, ...words], {
     cwd: directory,

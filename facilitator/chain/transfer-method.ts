@@ -149,7 +149,7 @@ export function canShareTransaction({ asset, contract }: Pick<Transfer, "asset" 
   return isSameHex(contract, asset) || isSameHex(contract, permit2Proxies.exact);
 }
 
-/** Returns whether a receipt of both payments could not distinguish them: Permit2 logs no nonce. */
+/** Returns whether a receipt would show both payments alike: Permit2 logs no nonce. */
 export function areIndistinguishable(a: Transfer, b: Transfer): boolean {
   if (!usesPermit2(a) && !usesPermit2(b)) return false;
   const [one, otherTransfer] = [a, b].map(({ asset, payer, payTo, amount }) => `${asset} ${payer} ${payTo} ${amount}`);

@@ -19,8 +19,8 @@ import { describeChainFailure, isNodeError } from "#x402/chain-failure.ts";
 import { canonicalContracts } from "#x402/contracts.ts";
 
 /**
- * How a contract is created at its canonical address on any chain: through a call of the CREATE2 deployer, or through a
- * transaction that was signed without a chain id (before EIP-155), whose sender must be funded first.
+ * How a contract is created at its canonical address on any chain: by a call to the CREATE2 deployer, or by a transaction that was signed
+ * without a chain id (before EIP-155), whose sender must be funded first.
  */
 export type Creation = Readonly<{ initCode: Hex }> &
   (

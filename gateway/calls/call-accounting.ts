@@ -64,7 +64,7 @@ export class CallAccounting {
     return this.context.limiter.acquire(this.key, costUnits, this.tier);
   }
 
-  /** Computes the cost of a call's bytes: whole KiB that were not charged with the message. */
+  /** Computes the cost of a call's bytes: the whole KiB that were not already charged for the message. */
   priceBytes(kib: number): number {
     return this.hasPaidBytes ? 0 : kib * this.policy.settings.rateLimit.unitsPerKiB;
   }

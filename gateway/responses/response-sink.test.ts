@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { roomyMemory } from "../testing/unlimited-memory.ts";
 import { LateFlow, ResponseParts } from "./response-sink.ts";
 
-/** A memory budget of this many bytes, and how many are reserved. */
+/** A memory budget of this size in bytes, and the number of reserved bytes. */
 function startMemory(limitBytes: number) {
   let bytes = 0;
   const add = (more: number) => {

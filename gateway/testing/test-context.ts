@@ -66,7 +66,7 @@ export function createTestContext({
   return { context, policy, cache };
 }
 
-/** Creates the account of a message from the test's caller. */
+/** Creates the accounting of a message that the test's caller sends. */
 export function createTestAccount(context: GatewayContext, memory = roomyMemory): CallAccounting {
   return new CallAccounting(context, { caller: testCaller, memory, traceContext: undefined }, false);
 }

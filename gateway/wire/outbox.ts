@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 const waitingPieces = 128;
 const waitingBytes = 262_144;
 
-/** Max length of a message that is worth queueing here. A longer message is written where the bytes that its reader has not read are counted. */
+/** Max length of a message that is worth queueing here. A longer message goes through the path that counts unread bytes. */
 export const outboxBytes = 9_216;
 
 /**

@@ -29,7 +29,7 @@ export function renderMetricReference(): string {
     "# Metrics",
     "",
     "Printed by `npm run docs` from the catalogue behind the alerts and dashboards, which a test compares with running services; do not edit.",
-    "In brackets are type and labels. Each service also has Prometheus's usual metrics of its process and of Node (`process_…`, `nodejs_…`). A histogram `x`",
+    "Type and labels are in brackets. Each service also has Prometheus's usual metrics of its process and of Node (`process_…`, `nodejs_…`). A histogram `x`",
     "has the series `x_bucket`, `x_sum` and `x_count`. The unit is the end of a name; a `…_timestamp_seconds` counts from 1970. Labels come from closed lists, settings and",
     "files, never from a request. [Observability](observability.md) explains scraping; the [runbooks](runbooks/README.md) list the alerts.",
     "",

@@ -7,7 +7,7 @@ export type ConfigTree = Readonly<{
   /** Returns the value at a path and its position; undefined if there is none. */
   find: (path: readonly string[]) => FoundValue | undefined;
   place: (path: readonly string[]) => TextPosition;
-  /** Lists every property with its path, in text order, including duplicates. */
+  /** Lists every property with its path, in the order of the text, including duplicates. */
   properties: () => readonly FoundProperty[];
   comments: () => readonly FoundComment[];
 }>;

@@ -156,8 +156,8 @@ async function buildRoute(key: string, entry: Product, options: RouteOptions): P
 }
 
 /**
- * Lists the problems in a routes file for a server whose default token is on a network: one line per problem, with the
- * route and the field. Empty if it is valid.
+ * Lists the problems in a routes file, given the network of the server's default token: one line per problem, with the route and the field.
+ * Empty if it is valid.
  */
 export function findRouteProblems(
   content: unknown,

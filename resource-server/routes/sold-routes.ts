@@ -95,7 +95,7 @@ function isSameProduct(
   return isDeepStrictEqual(previous, current);
 }
 
-/** The key that signs sold tokens: its setting and its form, for messages. */
+/** Setting and format of the key that signs sold tokens, for messages. */
 export const tokenKey = {
   setting: "GATEHOUSE_RESOURCE_SERVER_ACCESS_TOKENS_PRIVATE_KEY",
   form: 'a private key in PEM (PKCS #8), P-256 or Ed25519, e.g. of "openssl genpkey -algorithm ed25519"',

@@ -83,8 +83,8 @@ export async function settleClaim(
  * Retries the settlement of a claim whose earlier settlement may have been sent, with an unknown outcome. If the facilitator now reports
  * the nonce as used, the payment counts as settled only if it reported a transaction before and reports none now, because it then missed
  * its own receipt. If it never reported a transaction, it may not have sent one; and any transaction that it reports now must have failed,
- * because the payer used the nonce elsewhere. If it reports a duplicate of the same transaction as before, it settled this claim before it
- * tracked owners.
+ * because the payer used the nonce elsewhere. If the facilitator reports a duplicate with the same transaction as before, it settled this
+ * claim before it tracked owners.
  */
 export async function resumeClaim(
   claim: PaymentClaim,

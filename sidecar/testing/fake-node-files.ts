@@ -79,8 +79,8 @@ export async function writeScript(path: string, body: string, interpreter = proc
 export const findPharosProcesses = (...words: readonly string[]) => findProcesses(pharosProcess, ...words);
 
 /**
- * Finds the processes whose command lines contain all of these words. Synchronous: tests look all the time, and promises for each process
- * of the machine would take most of it.
+ * Finds the processes whose command lines contain all of these words. Synchronous: tests poll constantly, and a promise per process would
+ * take most of their time.
  */
 export function findProcesses(...words: readonly string[]): readonly number[] {
   const pids = readdirSync("/proc").filter((entry) => /^\d+$/.test(entry));

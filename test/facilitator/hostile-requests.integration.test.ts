@@ -55,7 +55,7 @@ test("rejects bodies in one-byte chunks at the cost of a few thousand chunks", a
   const responses = await Promise.all(Array.from({ length: 4 }, () => exchange(pieces)));
   for (const response of responses) expect(response).toMatch(/^HTTP\/1\.1 400 .*send larger chunks/s);
   expect((await cpuSeconds()) - before.cpu).toBeLessThan(2);
-  // V8's young generation alone grows by 30 to 60 MiB on a busy machine; the former cost per byte was 370 MiB in total.
+  // V8's young generation alone grows by 30 to 60 MiB on a busy machine; the overhead per byte that this test guards against would add 370 MiB.
   expect(readResidentMiB(facilitator.process.pid) - before.memory).toBeLessThan(128);
 });
 

@@ -30,7 +30,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => resources.disposeAsync());
 
-/** The sidecar of a stack on Docker, on this machine's ports and directories. */
+/** The sidecar of a Docker stack, with this machine's ports and directories. */
 function specWith(controlToken: string, restoreAfterMs = 30_000): ServiceSpec {
   const sidecar = {
     node: {

@@ -8,7 +8,7 @@ import { installImageDependencies } from "#infra/images/image-dependencies.ts";
 import { runDocker } from "../support/engine/docker.ts";
 import { runInTurn } from "../support/run-in-turn.ts";
 
-/** The images shared by the tests of a Docker engine, by reference. */
+/** Images that the Docker engine tests share, keyed by reference. */
 export type TestImages = Readonly<{
   /** A base with only Node and its libraries, without a shell. */
   bareBase: string;

@@ -17,7 +17,7 @@ export type FacilitatorProxy = AsyncDisposable &
     calls: string[];
     /** Settlements to which the real facilitator responded; its responses may have been lost. */
     settled: () => number;
-    /** Breaks calls from now on; undefined forwards them again. */
+    /** Makes all further calls fail; with undefined, forwards them again. */
     fault: (fault: ProxyFault | undefined) => void;
   }>;
 

@@ -91,7 +91,7 @@ export function listForbiddenToSnapshots(namespace: string): readonly Call[] {
 }
 
 /**
- * Makes each call, with an empty object where a body is sent. Returns those whose response was not 403.
+ * Makes each call, with an empty object as its body if it has one. Returns those whose response was not 403.
  */
 export async function findNotRejected(client: ClusterClient, calls: readonly Call[]): Promise<readonly string[]> {
   const passed: string[] = [];

@@ -27,7 +27,7 @@ const environmentOf = (node: FakeNode, state: string) => ({
   GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
 });
 
-/** Claims a state for a node in a process that is killed at a step; returns whether it finished. */
+/** Claims a state directory for a node, in a process that is killed at a step; returns whether it finished. */
 async function claimedWhole(node: FakeNode, state: string, killAt: number): Promise<boolean> {
   try {
     const env = environmentOf(node, state);

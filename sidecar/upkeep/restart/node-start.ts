@@ -14,10 +14,10 @@ import type { ConfigReading } from "../config/config-file.ts";
 const precisionMs = 100;
 
 /**
- * Whether the running node started after node.conf got its content: its port was seen closed since, or its driver or its process on this
- * machine shows it. The sidecar's own observations are compared by the monotonic clock, the rest by file and process times unless the wall
- * clock was set. `before` requires a start earlier by more than the max response time: whatever starts a node, such as an entry point, may
- * write node.conf right before the node reads it.
+ * Whether the running node started after node.conf got its content: shown by its port, which was closed since then, by its driver, or by
+ * its process on this machine. The sidecar's own observations are compared by the monotonic clock, the rest by file and process times
+ * unless the wall clock was set. `before` requires a start earlier by more than the max response time: whatever starts a node, such as an
+ * entry point, may write node.conf right before the node reads it.
  */
 export async function hasNodeStarted(fileChangedAtMs: number, context: RestartContext): Promise<NodeStarted> {
   const { settings, config, health, clock, clockThen: clocksBefore } = context;

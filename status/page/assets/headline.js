@@ -3,7 +3,7 @@ import { longDuration } from "./times.js";
 
 const iconNames = { down: "degraded", degraded: "warning", waiting: "paused" };
 
-/** States shown without a duration, which matters only for a state that someone is waiting to end. */
+/** States shown without a duration: nobody waits for them to end. */
 const timeless = new Set(["healthy", "waiting", "degraded", "unknown"]);
 
 /** Formats the headline: the state and, where relevant, its duration. */

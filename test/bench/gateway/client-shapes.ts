@@ -1,6 +1,6 @@
 import shapes from "./client-shapes.json" with { type: "json" };
 
-/** A call of `eth_getBalance`, byte for byte as sent by this version of a client, except for addresses. */
+/** An `eth_getBalance` call, byte for byte as this client version sends it, except for the addresses. */
 export type ClientShape = Readonly<{ client: string; version: string; head: readonly string[]; body: string }>;
 
 /** The address in all recorded calls, as some clients write it. */

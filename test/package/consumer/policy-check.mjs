@@ -1,4 +1,4 @@
-// Checks a container that runs as root with the package's policies, and prints their findings, one per line.
+// Checks a root container against the package's policies, and prints the findings, one per line.
 import { gatehousePolicies } from "gatehouse-evm/policies";
 
 const container = {

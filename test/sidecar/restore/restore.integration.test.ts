@@ -35,7 +35,7 @@ async function snapshot(directory: string, change?: (source: string) => Promise<
   return readFile(file);
 }
 
-/** A server of one archive that can be told to send slowly, to disconnect, or not to support ranges. */
+/** A server with one archive, which can be told to send slowly, to disconnect, or not to support ranges. */
 async function archiveServer(archive: Buffer) {
   const seen: (string | undefined)[] = [];
   const manner = {

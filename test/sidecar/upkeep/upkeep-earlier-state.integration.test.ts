@@ -9,7 +9,7 @@ import { startFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 
-/** A state directory left by version 0.1.0, of a node that it had corrected and restarted. */
+/** A state directory that version 0.1.0 left for a node whose node.conf it had corrected before a restart. */
 type RecordedState = Readonly<{
   /** The node's version. */
   version: string;

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { WebSocketServer, type WebSocket } from "ws";
 
 /**
- * A node's WebSocket that sends a new head every second, like an idle node's; every node that a sidecar manages has one.
+ * A node's WebSocket that sends a new head every second, as an idle node does; every managed node has such a WebSocket.
  */
 export type HeadsSocket = AsyncDisposable & Readonly<{ url: string }>;
 
