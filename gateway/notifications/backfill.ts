@@ -2,7 +2,8 @@ import { findElement, splitElements, readObject } from "../json-rpc/read-object.
 import { formatQuantity } from "../chain/block-range.ts";
 import type { RequestNode } from "../upstream/request-node.ts";
 import { readBlock, requestBlock, type RecentBlocks, type RememberedBlock } from "./recent-blocks.ts";
-import { formatRemovedLog, type SharedSubscription } from "./notification.ts";
+import type { SharedSubscription } from "./notification.ts";
+import { formatRemovedLog } from "./sent-logs.ts";
 
 /** Notifications that each subscription missed: JSON texts, in order; undefined if they can't be determined. */
 export type Backfill = ReadonlyMap<SharedSubscription, readonly string[] | undefined>;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { formatRemovedLog, SentLogs } from "./notification.ts";
+import { formatRemovedLog, SentLogs } from "./sent-logs.ts";
 
 const log = (block: number, index: number, bytes = 0) =>
   `{"blockHash":"0x${block}","blockNumber":"0x${block.toString(16)}","logIndex":"0x${index}","data":"${"a".repeat(bytes)}","removed":false}`;
