@@ -49,18 +49,18 @@ test.each([
 ])("shows defaults and what is missing when %s of the required settings are given", async (_, env, expected) => {
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
   onTestFinished(() => void vi.unstubAllEnvs());
-  const printedText = { out: "", error: "" };
+  const printed = { out: "", error: "" };
   const output = {
-    out: (text: string) => void (printedText.out += text),
-    error: (text: string) => void (printedText.error += text),
+    out: (text: string) => void (printed.out += text),
+    error: (text: string) => void (printed.error += text),
     isColored: false,
   };
   const options = { service: "facilitator", file: undefined, changed: false, json: false } as const;
   expect(await printConfigDump(options, { mask: createMask(), output })).toBe(1);
-  const lines = printedText.out.trim().split("\n");
+  const lines = printed.out.trim().split("\n");
   expect(lines).toEqual(
     expect.arrayContaining(['listen.host = "127.0.0.1"  # default', "ledger.url = null  # default"]),
   );
   expect(lines.filter((line) => !line.endsWith("  # default"))).toEqual(expected);
-  expect(printedText.error).toContain("GATEHOUSE_FACILITATOR_ASSETS: missing");
+  expect(printed.error).toContain("GATEHOUSE_FACILITATOR_ASSETS: missing");
 });

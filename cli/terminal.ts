@@ -64,8 +64,8 @@ async function askToConfirm(question: string): Promise<boolean> {
   try {
     // Ctrl-C and Ctrl-D close the terminal, which means no.
     const closeEvent = once(terminal, "close").then(() => "");
-    const answerText = terminal.question(question).catch(() => "");
-    return /^y(es)?$/i.test((await Promise.race([answerText, closeEvent])).trim());
+    const reply = terminal.question(question).catch(() => "");
+    return /^y(es)?$/i.test((await Promise.race([reply, closeEvent])).trim());
   } finally {
     terminal.close();
   }

@@ -186,14 +186,14 @@ describe("waitUntil", () => {
   it("returns the last check at the timeout, by the given clock", async () => {
     let nowMs = 0;
     const clock = { monotonicMs: () => nowMs };
-    const checkCount: number[] = [];
+    const checkedAtMs: number[] = [];
     const look = () => {
-      checkCount.push(nowMs);
+      checkedAtMs.push(nowMs);
       nowMs += 40;
       return 1;
     };
     expect(await waitUntil(look, isBig, { everyMs: 1, withinMs: 100 }, clock)).toBe(1);
-    expect(checkCount).toEqual([0, 40, 80]);
+    expect(checkedAtMs).toEqual([0, 40, 80]);
   });
 
   it("stops during a pause if the signal aborts, without a further check", async () => {

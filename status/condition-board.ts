@@ -14,8 +14,8 @@ import { findRunbook } from "./runbook.ts";
 /** The node's current conditions, as reported by the sidecar's components. */
 export type ConditionBoard = Readonly<{
   /**
-   * Sets a condition. Only a change of its status or reason is logged and counted, and only a change of its title is timestamped. A title's reasons may
-   * alternate, such as for each check of a stopped container, so each is one event.
+   * Sets a condition. Each change of its status or reason is logged and counted; `since` changes with its title only. Reasons with the same
+   * title may alternate, for example with each check of a stopped container, so the events list each of them once.
    */
   set: (report: ConditionReport) => void;
   get: (type: ConditionType) => Condition | undefined;
@@ -32,7 +32,7 @@ export function createConditionBoard(
 ): ConditionBoard {
   const { log, clock, events } = dependencies;
   const current = new Map<ConditionType, Condition>();
-  /** The reasons that are events since each condition's title last changed. */
+  /** Reasons that the events already list, since each condition's title last changed. */
   const reported = new Map<ConditionType, Set<string>>();
   const registers = [dependencies.metrics];
   const value = new Gauge({

@@ -92,8 +92,8 @@ it("does not count a client that disconnects mid-request as a service error", as
   socket.write("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n12");
   await reading.promise;
   socket.destroy();
-  const rejectionCount = 'method="POST",route="/echo",status="400"} 1';
-  await until("the request is counted", generousMs, async () => (await metrics.metrics()).includes(rejectionCount));
+  const rejectionSample = 'method="POST",route="/echo",status="400"} 1';
+  await until("the request is counted", generousMs, async () => (await metrics.metrics()).includes(rejectionSample));
   expect(lines).toEqual([]);
 });
 

@@ -109,8 +109,8 @@ test("logs and hides an internal error, and returns the request id", async () =>
 test("counts a client that disconnects mid-request as a client error, and notices one that disconnects later", async () => {
   const loggedCount = lines.length;
   await leaveDuring("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n12");
-  const rejectionCount = 'method="POST",route="/echo",status="400"} 1';
-  await until("the request is counted", generousMs, async () => (await metrics.metrics()).includes(rejectionCount));
+  const rejectionSample = 'method="POST",route="/echo",status="400"} 1';
+  await until("the request is counted", generousMs, async () => (await metrics.metrics()).includes(rejectionSample));
   await leaveDuring("POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n");
   await gone.promise;
   expect(lines).toHaveLength(loggedCount);

@@ -48,8 +48,8 @@ test("writes or counts each line once, however long they arrive", async () => {
     for (let at = 0; at < 50; at += 1, made += 1) boundedLog.warn({ event: "call-slow" }, "slow call");
   }
   await soon(() => lines.at(-1)?.gatehouse?.omitted !== undefined);
-  const countedLines = lines.reduce((sum, { gatehouse }) => sum + (gatehouse?.omitted ?? 1), 0);
-  expect(countedLines).toBe(made);
+  const lineCount = lines.reduce((sum, { gatehouse }) => sum + (gatehouse?.omitted ?? 1), 0);
+  expect(lineCount).toBe(made);
   expect(lines.length).toBeLessThan(60);
 });
 

@@ -46,9 +46,9 @@ export function createBoundedOutput(
         return;
       }
       if (lines > 0) {
-        const pendingLines = lines;
+        const droppedCount = lines;
         lines = 0;
-        dropped(pendingLines);
+        dropped(droppedCount);
       }
       stream.write(line, onWritten);
     },

@@ -83,12 +83,12 @@ export function testNotes(open: (name: string) => Promise<LedgerUnderTest>): voi
     await using ledger = await scene();
     const { recordVerified, forgetRejected, verifiedOnce } = ledger.ownership;
     for (let times = 0; times < 3; times += 1) await recordVerified(settlement, owner);
-    const findOwners: boolean[] = [];
+    const verifications: boolean[] = [];
     for (let times = 0; times < 3; times += 1) {
       await forgetRejected(settlement.id, owner);
-      findOwners.push(await verifiedOnce(settlement.id, owner));
+      verifications.push(await verifiedOnce(settlement.id, owner));
     }
-    expect(findOwners).toEqual([false, true, true]);
+    expect(verifications).toEqual([false, true, true]);
     await forgetRejected(settlement.id, owner);
     for (let times = 0; times < 2; times += 1) await recordVerified(settlement, owner);
     expect(await verifiedOnce(settlement.id, owner)).toBe(false);

@@ -199,9 +199,9 @@ export class FastConnection implements ConnectionServer {
   }
 
   /** Closes the connection after the bytes written so far and an optional last response. */
-  #leave(formatResponse?: string): void {
+  #leave(response?: string): void {
     this.#isGone = true;
-    this.#path.outbox.after(this.#socket, (socket) => endConnection(socket, formatResponse));
+    this.#path.outbox.after(this.#socket, (socket) => endConnection(socket, response));
   }
 
   #hotRestart(unread: Buffer): void {
@@ -210,9 +210,9 @@ export class FastConnection implements ConnectionServer {
   }
 
   /** Rejects a request that is not read further. */
-  #reject(formatResponse: string): void {
+  #reject(response: string): void {
     this.#release();
-    rejectConnection(this.#socket, formatResponse);
+    rejectConnection(this.#socket, response);
   }
 
   #release(): void {

@@ -60,7 +60,7 @@ export async function startListeners(
   const tookSlowPath = createSlowPathCounter(metrics);
   const hasOthers = settings.private.enabled || settings.internal.enabled;
   const byName = new Map<ListenerName, Listener>();
-  const findDirectAddress = findClientAddress({ ...settings.callers, trustedProxies: [] });
+  const directClient = findClientAddress({ ...settings.callers, trustedProxies: [] });
   const start = async (name: ListenerName, identify: Identify) => {
     const { host, port } = settings[name];
     const isInternal = name === "internal";
@@ -82,7 +82,7 @@ export async function startListeners(
         ...shared,
         identify,
         identifiesByAddress: name !== "private",
-        addressOf: createPeerAddress(isInternal ? findDirectAddress : client),
+        addressOf: createPeerAddress(isInternal ? directClient : client),
         connections: connections.listener({ name, leavesRoom: name === "public" && hasOthers }),
         // The operator's own programs are not limited by address.
         ...(isInternal ? {} : { isProxy: client.isTrusted }),
@@ -110,7 +110,7 @@ export async function startListeners(
     );
   }
   if (settings.internal.enabled) {
-    await start("internal", identifyByAddress("internal", "internal", { client: findDirectAddress }));
+    await start("internal", identifyByAddress("internal", "internal", { client: directClient }));
   }
   const sum = (count: (listener: Listener) => number) => byName.values().reduce((all, one) => all + count(one), 0);
   const resources = started.move();
@@ -136,7 +136,6 @@ async function startTokens(
   return createTokens(options, dependencies);
 }
 
-/** Lists the origins whose pages are allowed. A loopback listener serves this machine's programs, but not pages in a browser on it. */
 function createRejections(isInternal: boolean, { key }: SettingNames) {
   return {
     host: notAllowed("Host", key("internal.allowedHosts")),
@@ -144,6 +143,7 @@ function createRejections(isInternal: boolean, { key }: SettingNames) {
   };
 }
 
+/** Lists the origins whose pages are allowed. A loopback listener serves this machine's programs, but not pages in a browser on it. */
 function listOrigins(host: string, { callers }: GatewaySettings): readonly string[] {
   return callers.corsOrigins ?? (isLoopback(host) ? [] : ["*"]);
 }

@@ -58,11 +58,11 @@ function findStateStart({ outages }: PageState, state: string, board: NodePageSo
   const last = outages.list().at(-1);
   const hold = state.startsWith("Paused") ? board.get("NotPaused") : undefined;
   if (hold !== undefined) return { since: hold.since, beganEarlier: false };
-  const startText =
+  const start =
     state === "Node down" && last !== undefined && last.toMs === undefined
       ? { atMs: last.fromMs, beganEarlier: last.beganEarlier }
       : outages.since();
-  return startText && { since: new Date(startText.atMs).toISOString(), beganEarlier: startText.beganEarlier };
+  return start && { since: new Date(start.atMs).toISOString(), beganEarlier: start.beganEarlier };
 }
 
 /** A figure, the time when it was measured (ISO 8601), and whether it is too old to count as current. */

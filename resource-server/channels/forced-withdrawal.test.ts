@@ -27,7 +27,7 @@ const buildRejection = (errorReason: string): SettleResponse => ({
  */
 function createWorld(clock: () => number, fault: Fault) {
   const channel = { balance: 10_000n, totalClaimed: 0n, withdrawRequestedAt: 0, refundNonce: 0n };
-  let readState = { state: { ...channel }, atMs: Number.NEGATIVE_INFINITY };
+  let cachedState = { state: { ...channel }, atMs: Number.NEGATIVE_INFINITY };
   const claims = { count: 0, firstMs: Number.POSITIVE_INFINITY };
   const fail = (): SettleResponse | undefined => {
     claims.count += 1;
@@ -40,8 +40,8 @@ function createWorld(clock: () => number, fault: Fault) {
   };
   const facilitation = {
     async verify() {
-      if (clock() - readState.atMs >= 60_000) readState = { state: { ...channel }, atMs: clock() };
-      return { isValid: true, payer, extra: formatState(id, readState.state) };
+      if (clock() - cachedState.atMs >= 60_000) cachedState = { state: { ...channel }, atMs: clock() };
+      return { isValid: true, payer, extra: formatState(id, cachedState.state) };
     },
     async settle({ sent }: PresentedPayment) {
       const payment = channelPayload.parse(sent.payload);

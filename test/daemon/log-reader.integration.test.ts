@@ -24,9 +24,9 @@ async function statusAfter(child: Talking, signal: NodeJS.Signals): Promise<unkn
 
 test("logs up to the last line if the reader keeps up", async () => {
   const { process: child } = await talking(500);
-  const printedText = text(child.stdout);
+  const printed = text(child.stdout);
   expect(await statusAfter(child, "SIGTERM")).toBe(3);
-  const lines = (await printedText).trimEnd().split("\n");
+  const lines = (await printed).trimEnd().split("\n");
   expect(lines).toHaveLength(501);
   expect(lines.at(-1)).toContain("the last line");
 });
@@ -55,10 +55,10 @@ test("limits the memory held for a stalled reader, and delays exit only for a li
 
 test("counts dropped lines once the reader resumes", async () => {
   const { process: child } = await talking(20_000);
-  const printedText = text(child.stdout);
+  const printed = text(child.stdout);
   await once(child.stdout, "data");
   expect(await statusAfter(child, "SIGTERM")).toBe(3);
-  const lines = (await printedText).trimEnd().split("\n");
+  const lines = (await printed).trimEnd().split("\n");
   const dropped = lines
     .map((line) => JSON.parse(line) as { gatehouse?: { lines?: number } })
     .find((line) => line.gatehouse?.lines !== undefined)?.gatehouse;

@@ -54,8 +54,8 @@ function isUndoneByStart(
   version: NodeVersion | undefined,
   { rate, state }: ConfigContext,
 ): boolean {
-  const isRevertedByStart = rate.undoneByStart();
-  if (isRevertedByStart === undefined || !matchesFingerprint(isRevertedByStart, document, version)) return false;
+  const undoneFingerprint = rate.undoneByStart();
+  if (undoneFingerprint === undefined || !matchesFingerprint(undoneFingerprint, document, version)) return false;
   // Once the node has read the correct content, its start script writes that content itself.
   return !matchesFingerprint(state.nodeHas.get() ?? "unknown", document, version);
 }

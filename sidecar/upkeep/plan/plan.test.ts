@@ -241,9 +241,9 @@ describe("plan", () => {
       ...desiredState,
       monitor: { enabled: true, fallback: { ...fallback, pushAddress: undefined } },
     };
-    const plannedText = planText('{"chain":{}}', "0.16.2", desiredPorts);
-    expect(plannedText.actions).toEqual([]);
-    expect(plannedText.problems).toEqual([
+    const planned = planText('{"chain":{}}', "0.16.2", desiredPorts);
+    expect(planned.actions).toEqual([]);
+    expect(planned.problems).toEqual([
       {
         reason: "PushAddressUnknown",
         message:

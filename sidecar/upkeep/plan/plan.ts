@@ -77,12 +77,12 @@ function decideWrite(observed: Observed, desired: Desired, problems: PlanProblem
     problems.push({ reason: "VersionUnknown", message });
     return undefined;
   }
-  const editedText = editConfig(document, changes);
-  if (!editedText.ok) {
-    problems.push({ reason: "EditRejected", message: `node.conf ${editedText.message}` });
+  const edit = editConfig(document, changes);
+  if (!edit.ok) {
+    problems.push({ reason: "EditRejected", message: `node.conf ${edit.message}` });
     return undefined;
   }
-  return { kind: "write-config", text: editedText.text, changes };
+  return { kind: "write-config", text: edit.text, changes };
 }
 
 /** Whether a `monitor_config` uses only names that the naming reads. */

@@ -140,10 +140,10 @@ function finish(
   });
   // The evidence about the old data doesn't apply to the new data.
   if (isVerified) return state.dataEvidence.set(undefined);
-  const failureText = end === "stranded" ? { failed: { reason: `the upgrade to ${to}`, isDown: true } } : {};
+  const failedUpgrade = end === "stranded" ? { failed: { reason: `the upgrade to ${to}`, isDown: true } } : {};
   // No release is stored, because a response from another version must not lift the pause. The current desired state is stored: if it has
   // changed, the initial one would lift the pause at once, and the upgrade would be retried forever.
   const hash = hashDesiredState(createDesiredState(settings, ""));
-  state.hold.set({ desired: { hash }, message, sinceMs: clock.wallMs(), ...failureText });
+  state.hold.set({ desired: { hash }, message, sinceMs: clock.wallMs(), ...failedUpgrade });
   restarts.note({ hold: { message } });
 }
