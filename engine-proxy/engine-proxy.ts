@@ -73,7 +73,7 @@ export async function startEngineProxy(
   };
   const server = createServer(timeouts, (incoming, response) => {
     if (inFlight >= requestsInFlight) {
-      rejectRequest(response, 503, "too many requests at one time; try again");
+      rejectRequest(response, 503, "too many concurrent requests; try again");
       return;
     }
     inFlight += 1;

@@ -56,17 +56,17 @@ export function createFacilitatorMetrics(registers: Registry[]) {
   );
   const gas = count(
     "gatehouse_facilitator_gas_paid_native_total",
-    "Gas paid by the signer, in the chain's native currency, by payee of the settlement (of `payees`; else other).",
+    "Gas paid by the signer, in the chain's native currency, by payee (those in `payees`; the rest as other).",
     ["payee", "network"],
   );
   const sellerCalls = count(
     "gatehouse_facilitator_seller_calls_total",
-    "Sellers' calls (of `sellers`), by operation and result: served, or limited by the seller's own rate limit.",
+    "Calls from the sellers in `sellers`, by operation and result: served, or limited by the seller's own rate limit.",
     ["seller", "operation", "result"],
   );
   const sellerGas = count(
     "gatehouse_facilitator_seller_gas_paid_native_total",
-    "Gas paid by the signer, in the chain's native currency, by seller (of `sellers`).",
+    "Gas paid by the signer, in the chain's native currency, by seller in `sellers`.",
     ["seller", "network"],
   );
   const states = watchStates(registers);
@@ -173,7 +173,7 @@ function watchStates(registers: Registry[]): Map<string, MeteredState> {
     });
   register({
     name: "gatehouse_facilitator_seller_gas_day_native",
-    help: "Cost of a seller's settlements (of `sellers`) in the last 24 hours, in the chain's native currency, from the ledger; NaN while it can't be read.",
+    help: "Cost of a seller's settlements in the last 24 hours, for each seller in `sellers`, in the chain's native currency, from the ledger; NaN while it can't be read.",
     registers,
     labelNames: ["seller", "network"],
     async collect() {

@@ -164,7 +164,7 @@ function deriveReadiness(latest: bigint | undefined, rejectsReads: boolean): Rea
 function createGapCounter(metrics: Registry): (outcome: "bridged" | "closed") => void {
   const gaps = new Counter({
     name: "gatehouse_gateway_upstream_gaps_total",
-    help: "Lost connections to the node's WebSocket: bridged, subscribers received missed events; closed, they did not.",
+    help: "Lost connections to the node's WebSocket, by outcome: bridged (subscribers received the missed events) or closed (they did not).",
     labelNames: ["outcome"],
     registers: [metrics],
   });

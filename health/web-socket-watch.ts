@@ -38,7 +38,7 @@ export async function watchWebSocket(
       if (signal.aborted) return;
       if (failure === undefined) {
         facts.note({ webSocket: "answering" });
-        board.set({ type, status: "True", reason: "Responding", message: `${where} answers eth_blockNumber.` });
+        board.set({ type, status: "True", reason: "Responding", message: `${where} responds to eth_blockNumber.` });
         return;
       }
       const message = describeFailure(failure, where);
@@ -112,7 +112,7 @@ function judge(text: string): Failure | undefined {
   const read = readResponse(text);
   if (read.kind === "answer" && read.answer.ok && isQuantity(read.answer.result)) return undefined;
   const found = read.kind === "another-id" ? read.words : JSON.stringify(truncateText(text, 60));
-  return { reason: "NotJsonRpc", words: `answered eth_blockNumber with ${found}` };
+  return { reason: "NotJsonRpc", words: `returned ${found} for eth_blockNumber` };
 }
 
 function isQuantity(value: unknown): boolean {

@@ -60,7 +60,7 @@ describe("outputs of a stack on Docker", () => {
       const outputs = buildStackOutputs(parseConfig(config));
       expect(outputs.signer).toEqual({
         address,
-        howToFund: `Send native currency of chain 1672 to ${address}: every settlement pays its gas from it.`,
+        howToFund: `Send native currency of chain 1672 to ${address}: it pays the gas of every settlement.`,
       });
       expect(JSON.stringify(outputs)).not.toContain(key.slice(2));
     }

@@ -176,7 +176,7 @@ export function buildSignerOutput(config: StackConfig): StackOutputs["signer"] {
     howToFund:
       address === devAccounts.signer.address
         ? "The devnet funds this account; no action needed."
-        : `Send native currency of chain ${config.chainId} to ${address}: every settlement pays its gas from it.`,
+        : `Send native currency of chain ${config.chainId} to ${address}: it pays the gas of every settlement.`,
   };
 }
 

@@ -62,7 +62,7 @@ test("gives unknown states titles that don't sound healthy", () => {
 test.each([
   ["NoRestartPending", "EditRejected", "The edit of node.conf is rejected"],
   ["ConfigReconciled", "Contested", "Another program keeps changing node.conf"],
-  ["ConfigReconciled", "StartRewrites", "The node's start overwrites node.conf"],
+  ["ConfigReconciled", "StartRewrites", "The node's start script overwrites node.conf"],
   ["VersionConsistent", "VersionUnknown", "The node's version is unknown"],
   ["Pruning", "PruningStalled", "Pruning does not advance"],
   ["MetricsArriving", "PushgatewayUnreachable", "The Pushgateway can't be queried"],

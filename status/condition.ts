@@ -197,7 +197,7 @@ const reasonTitles: Readonly<Record<string, string>> = {
   ),
   ...Object.fromEntries(toolFailureReasons.map((reason) => [`Pruning ${reason}`, "node_cli fails"])),
   "ConfigReconciled Contested": "Another program keeps changing node.conf",
-  "ConfigReconciled StartRewrites": "The node's start overwrites node.conf",
+  "ConfigReconciled StartRewrites": "The node's start script overwrites node.conf",
   "VersionConsistent VersionUnknown": "The node's version is unknown",
   "Pruning PruningStalled": "Pruning does not advance",
   "MetricsArriving PushgatewayUnreachable": "The Pushgateway can't be queried",

@@ -112,7 +112,7 @@ const actions: Readonly<Record<string, string>> = {
   WaitingForWindow: "Gatehouse is waiting for the maintenance window.",
   BudgetExhausted: "Gatehouse has used up this hour's restarts.",
   StateNotWritable: "Gatehouse can't restart it while it can't store its state.",
-  StartRewrites: "Gatehouse does not restart it: its own start overwrites node.conf.",
+  StartRewrites: "Gatehouse does not restart it: its start script overwrites node.conf.",
   Contested: "Gatehouse does not restart it while another program writes node.conf.",
   NoDriver: "Gatehouse can't restart it: restart.driver is none.",
   ProgramMissing: "Gatehouse can't restart it: a required binary is missing.",

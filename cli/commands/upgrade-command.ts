@@ -24,7 +24,7 @@ export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
       process.exitCode = await upgradeStack(options.stack, typed, output);
       return;
     }
-    if (directory === undefined) return command.error("upgrade: expected a directory with the new programs.");
+    if (directory === undefined) return command.error("upgrade: expected a directory with the new binaries.");
     const source = resolve(directory);
     await runOnTarget("upgrade", options, mask, async (target, ownOutput) => {
       const { runUpgradeCommand: run } = await import("#sidecar/upkeep/control/upgrade-command.ts");

@@ -163,7 +163,7 @@ test("finds all services running on this machine, even two of the same kind", as
   const expected = [url, secondUrl].map((each) => [`gateway ${new URL(each).host}`, `runs at ${each} and is ready`]);
   expect(found.map(({ subject, message }) => [subject, message]).toSorted()).toEqual(expected.toSorted());
   const skippedMessage =
-    "skipped: only its start checked them, because only its address is known (found on this machine); to check them, run this with its GATEHOUSE_GATEWAY_… variables, or pass --settings gateway=<file>";
+    "skipped: they were checked only at startup, because only the address is known (found on this machine); to check them, run this with its GATEHOUSE_GATEWAY_… variables, or pass --settings gateway=<file>";
   expect(listFindings(run, "settings")).toEqual([skippedMessage, skippedMessage]);
   await extract({ file: bundle, cwd: folder });
   for (const each of [url, secondUrl]) {

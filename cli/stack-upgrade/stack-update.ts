@@ -53,7 +53,7 @@ export async function updateStack(record: StackRecord, work: StackWork): Promise
       if (lockedError.test(error.said)) {
         if (clock.monotonicMs() >= untilMs || signal.aborted)
           throw new UpgradeError(`${lockedMessage}: ${cancel}`, "waits");
-        say("Another update of the stack is in flight, or one was killed; waiting for it.");
+        say("Another update of the stack is in progress, or one was killed; waiting for it.");
         await pause(lockedAgainMs, signal);
       } else {
         if (repairs >= repairsMax || !(await platform.repair(error.said, record, work))) throw error;

@@ -76,7 +76,7 @@ async function runStack(
   const { stack, directory, requested, stateDirectory } = options;
   const path = findRecordPath(directory, stack);
   const known = readRecord(path);
-  const noUpgrade = new UpgradeError(`no upgrade of ${stack} is in flight in ${directory}`);
+  const noUpgrade = new UpgradeError(`no upgrade of ${stack} is in progress in ${directory}`);
   if (known === undefined && requested === undefined) throw noUpgrade;
   const configFile = await findConfigFile(options, known);
   const pulumi = dependencies.pulumi({ stack: known?.stack ?? stack, directory, configFile });

@@ -4,7 +4,7 @@ import type { Logger } from "../log/log.ts";
 export const auditActions = {
   "payment-settled": "A payment is on chain: the payer was charged and the payee was paid.",
   "payment-failed": "A settlement failed for good without a charge; the signer may have paid for gas.",
-  "payment-charged": "The resource server learned that a payment is settled; its response is owed.",
+  "payment-charged": "The resource server learned that a payment is settled; the response is still to be delivered.",
   "node-conf-written": "The sidecar changed or restored node.conf, or failed to.",
   "node-conf-edited":
     "The sidecar found node.conf changed, removed or created by another program or user; the message has the keys, never a value.",

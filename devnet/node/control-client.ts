@@ -32,7 +32,7 @@ export async function requestNode(runDirectory: string, command: ControlCommand)
     throw absent ? new NodeNotRunningError("no node runs in this workspace", { cause: error }) : error;
   });
   const answer = JSON.parse(await readText(response, responseBytesMax)) as PruneInfo | { error: string };
-  if ("error" in answer) throw new Error(`the node answered ${response.statusCode}: ${answer.error}`);
+  if ("error" in answer) throw new Error(`the node returned HTTP ${response.statusCode}: ${answer.error}`);
   return answer;
 }
 

@@ -141,10 +141,7 @@ export function createFailover(
         }
       }
       if (failure !== undefined) throw failure;
-      throw new ChainError(
-        "unreachable",
-        "no node of chain.rpcUrl and chain.fallbackRpcUrls responds; start one of them",
-      );
+      throw new ChainError("unreachable", "no node in chain.rpcUrl or chain.fallbackRpcUrls responds; start one");
     },
     [Symbol.asyncDispose]: async () => {
       await Promise.all(states.map(({ transport }) => transport[Symbol.asyncDispose]()));

@@ -8,7 +8,7 @@ import { paymentKeys } from "./payment-keys.ts";
 import { serviceKeys } from "./service-keys.ts";
 import { volumeKeys } from "./volume-keys.ts";
 
-const nodeKey = z.string().min(1).max(65_536).meta({ expected: "the text of the key's file" });
+const nodeKey = z.string().min(1).max(65_536).meta({ expected: "the contents of the key file" });
 
 /** Secret keys. Pulumi stores them encrypted, and programs never print them; `Pulumi.yaml` can't declare them. */
 const secrets = {
@@ -24,7 +24,7 @@ const secrets = {
     .optional()
     .meta({ expected: "32 to 200 characters" })
     .describe(
-      "Random text from which the stack derives its access-token key and Grafana's password; it survives a signer change. Default: signerPrivateKey; required without it",
+      "Random text from which the stack derives its access-token key and Grafana's password; independent of the signer. Default: signerPrivateKey; required without it",
     ),
   formerStackSecret: z
     .string()
@@ -33,13 +33,13 @@ const secrets = {
     .optional()
     .meta({ expected: "32 to 200 characters" })
     .describe(
-      "Previous stackSecret, or signerPrivateKey as its default, whose sold access tokens remain valid; remove it if it leaked",
+      "Previous stackSecret (or signerPrivateKey, if used as its default); access tokens sold with it remain valid. Remove it if it leaked",
     ),
   databaseUrl: z
     .url({ protocol: /^postgres(ql)?$/ })
     .optional()
     .meta({ expected: "a URL like postgresql://<user>:<password>@<host>:5432/<database>" })
-    .describe("PostgreSQL database for the ledgers; required for replicas. Default: one SQLite file each"),
+    .describe("PostgreSQL database for the ledgers; required for replicas. Default: one SQLite file per service"),
   postgresPassword: z
     .string()
     .regex(/^[A-Za-z0-9._~-]{16,64}$/)

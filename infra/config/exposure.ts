@@ -30,7 +30,7 @@ const shared = {
     .array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], "expected an address or a CIDR range"), {
       error: "expected a list of addresses and CIDR ranges",
     })
-    .min(1, "expected at least one address or CIDR range, or no key")
+    .min(1, "expected at least one address or CIDR range; otherwise remove the key")
     .max(64)
     .optional()
     .describe(
@@ -92,7 +92,7 @@ export function findExposureProblems({ ingress, gatewayApi }: PublicWay): readon
     ingress?.tlsSecret !== undefined || cloudCertificates.some((annotation) => ingress?.annotations[annotation]);
   if (ingress !== undefined && !hasCertificate) {
     const key = "ingress.tlsSecret";
-    const wrong = `missing, and no annotation of ingress specifies a cloud certificate (${cloudCertificates.join(", ")}).`;
+    const wrong = `missing, and no ingress annotation specifies a cloud certificate (${cloudCertificates.join(", ")}).`;
     return [describeProblem(key, wrong, "Set one of them", setKey(key, { path: true, value: "public-tls" }), ".")];
   }
   if (ingress === undefined || gatewayApi === undefined) return [];

@@ -28,15 +28,16 @@ export const nodeSecrets = {
   nodeEnvironment: z
     .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string())
     .optional()
-    .meta({ expected: "{NAME: value} with the variables for nodeImage; values are text" })
+    .meta({ expected: "{NAME: value}: environment variables for nodeImage; values are text" })
     .describe("Additional environment variables for nodeImage, secret or not: {NAME: value}"),
   nodeFiles: z
     .record(z.string().regex(/^(?!.*(^|\/)\.{1,2}(\/|$))[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*$/), fileText)
     .optional()
     .meta({
-      expected: "{path: text} by the path below /data; each text is the file's content, or file: and an absolute path",
+      expected:
+        "{path: text}, with paths relative to /data; text is the file's contents, or file: and an absolute path",
     })
-    .describe("Additional files for nodeImage, by path below /data, secret or not: {path: text}"),
+    .describe("Additional files for nodeImage, by path under /data, secret or not: {path: text}"),
 };
 
 export const nodeKeys = {
@@ -90,7 +91,7 @@ export const nodeKeys = {
   pushgatewayImage: imageReference
     .optional()
     .describe(
-      `Prometheus Pushgateway image, with a digest; default: ${stackServices.pushgateway.official.split("@")[0]} by its digest`,
+      `Prometheus Pushgateway image, with a digest; default: ${stackServices.pushgateway.official.split("@")[0]} pinned by digest`,
     ),
   pushgatewayUrl: z
     .url({ protocol: /^http$/ })

@@ -50,7 +50,7 @@ const image = (service: "prometheus" | "alertmanager" | "grafana") =>
   imageReference
     .optional()
     .describe(
-      `Image, with a digest; default: the official ${stackServices[service].official.split("@")[0]} by its digest`,
+      `Image, with a digest; default: the official ${stackServices[service].official.split("@")[0]} pinned by digest`,
     );
 
 const prometheus = z.strictObject({

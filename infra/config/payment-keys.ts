@@ -26,7 +26,9 @@ export const paymentKeys = {
     .describe("Kubernetes: CIDR of databaseUrl's server for network policies; default: its port on any host"),
   postgresImage: imageReference
     .optional()
-    .describe("Docker: official PostgreSQL image, 13 or later, for a ledger server; default: one SQLite file each"),
+    .describe(
+      "Docker: official PostgreSQL image, 13 or later, for a ledger server; default: one SQLite file per service",
+    ),
   postgresUser: z
     .int()
     .min(1)

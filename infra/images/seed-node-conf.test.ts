@@ -120,7 +120,7 @@ describe("seeding for an image whose binaries are copied", () => {
   it("keeps existing binaries when the image changes", () => {
     place();
     writeFileSync(join(image, "node_cli"), "version 2");
-    expect(place().said).toContain(`the image's programs are in ${bin}`);
+    expect(place().said).toContain(`the image's binaries are in ${bin}`);
     expect(readFileSync(join(bin, "node_cli"), "utf8")).toBe("version 1");
   });
 

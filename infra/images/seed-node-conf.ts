@@ -79,7 +79,7 @@ const copyCompleteMarker = ".gatehouse-copied";
  */
 function copyPrograms(from: string, to: string): string {
   const marker = join(to, copyCompleteMarker);
-  if (existsSync(marker)) return `the image's programs are in ${to}`;
+  if (existsSync(marker)) return `the image's binaries are in ${to}`;
   const names = readdirSync(from);
   cpSync(from, to, {
     recursive: true,
@@ -87,7 +87,7 @@ function copyPrograms(from: string, to: string): string {
     filter: (source) => basename(source) !== "node.conf",
   });
   writeFileSync(marker, "");
-  return names.length === 0 ? "the image has no programs there" : `copied the image's programs to ${to}`;
+  return names.length === 0 ? "the image has no binaries there" : `copied the image's binaries to ${to}`;
 }
 
 /** Creates a link to `target` at `path`, replacing any file there; a concurrent reader sees either the old file or the new link. */

@@ -119,7 +119,7 @@ const gateway = {
     "reason",
   ),
   gatehouse_gateway_upstream_gaps_total: counter(
-    "Lost connections to the node's WebSocket: bridged, subscribers received missed events; closed, they did not.",
+    "Lost connections to the node's WebSocket, by outcome: bridged (subscribers received the missed events) or closed (they did not).",
     "outcome",
   ),
   gatehouse_gateway_slow_path_requests_total: counter(
@@ -178,23 +178,23 @@ const facilitator = {
     "network",
   ),
   gatehouse_facilitator_gas_paid_native_total: counter(
-    "Gas paid by the signer, in the chain's native currency, by payee of the settlement (of `payees`; else other).",
+    "Gas paid by the signer, in the chain's native currency, by payee (those in `payees`; the rest as other).",
     "payee",
     "network",
   ),
   gatehouse_facilitator_seller_calls_total: counter(
-    "Sellers' calls (of `sellers`), by operation and result: served, or limited by the seller's own rate limit.",
+    "Calls from the sellers in `sellers`, by operation and result: served, or limited by the seller's own rate limit.",
     "seller",
     "operation",
     "result",
   ),
   gatehouse_facilitator_seller_gas_paid_native_total: counter(
-    "Gas paid by the signer, in the chain's native currency, by seller (of `sellers`).",
+    "Gas paid by the signer, in the chain's native currency, by seller in `sellers`.",
     "seller",
     "network",
   ),
   gatehouse_facilitator_seller_gas_day_native: gauge(
-    "Cost of a seller's settlements (of `sellers`) in the last 24 hours, in the chain's native currency, from the ledger; NaN while it can't be read.",
+    "Cost of a seller's settlements in the last 24 hours, for each seller in `sellers`, in the chain's native currency, from the ledger; NaN while it can't be read.",
     "seller",
     "network",
   ),

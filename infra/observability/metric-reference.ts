@@ -7,11 +7,11 @@ type Part = keyof typeof metricsByPart;
 const parts: Readonly<Record<Part, Readonly<{ title: string; by: string }>>> = {
   everyService: {
     title: "Every service",
-    by: "Each service, on its admin port; `gatehouse_connections…` where clients connect.",
+    by: "Each service, on its admin port; `gatehouse_connections…` only where clients connect.",
   },
   node: {
     title: "The node and its upkeep",
-    by: "The sidecar; `gatehouse gateway` has those for the node's RPC, references, conditions and the event loop.",
+    by: "The sidecar; `gatehouse gateway` exports those for the node's RPC, references, conditions and the event loop.",
   },
   gateway: { title: "The gateway", by: "The sidecar, and `gatehouse gateway`." },
   volume: { title: "The node's volume", by: "A sidecar with `volume.claim`, on Kubernetes." },

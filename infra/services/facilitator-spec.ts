@@ -140,7 +140,7 @@ function findUnlimitedTokens({ tokens, settings = {} }: FacilitatorArgs): readon
     .map(({ address }) =>
       describeProblem(
         "settings.facilitator.assets",
-        `no route has an exact price in ${address}, so the signer would pay the gas of payments of one smallest unit.`,
+        `no route has an exact price in ${address}, so the signer would pay gas even for payments of one smallest unit.`,
         "Add a route that is sold for it, or set the token here with its minAmount, the lowest amount to settle.",
       ),
     );

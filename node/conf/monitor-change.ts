@@ -89,7 +89,7 @@ export function describeChange(change: ConfigChange): string {
 export function formatChange(change: ConfigChange): string {
   switch (change.kind) {
     case "create":
-      return `chain.monitor_config made with ${Object.keys(change.value).join(", ")}`;
+      return `chain.monitor_config created with ${Object.keys(change.value).join(", ")}`;
     case "insert":
       return `${change.key} added as ${JSON.stringify(change.value)}`;
     case "set":

@@ -9,7 +9,7 @@ type RuleWords = Readonly<{
 /** Rules of `gatehouse config lint`, in the order of `docs/lint.md`. */
 export const lintRules = {
   unreadable: { level: "error", summary: "The text is not a JSON object with a chain section." },
-  "too-large": { level: "warning", summary: "The file is larger than the sidecar reads." },
+  "too-large": { level: "warning", summary: "The file exceeds the sidecar's size limit." },
   json5: { level: "warning", summary: "JSON5 is readable, but can't be corrected in place." },
   "duplicate-key": { level: "error", summary: "An object has a duplicate key." },
   "missing-key": { level: "error", summary: "A required key is missing." },

@@ -204,7 +204,7 @@ describe("createFacilitatorOverHttp", () => {
     [
       "has no node, so rejects every signature",
       () => ({ isValid: false, invalidReason: "invalid_exact_evm_signature" }),
-      expect.stringMatching(/verify answered invalid_exact_evm_signature to a valid signature; check its node's RPC$/),
+      expect.stringMatching(/verify returned invalid_exact_evm_signature to a valid signature; check its node's RPC$/),
     ],
     [
       "simulates first, but the token has another name",
@@ -273,7 +273,7 @@ describe("createFacilitatorOverHttp", () => {
 
   it.each([
     ["is not settled", both.slice(0, 1), "does not settle exact on eip155:1673: eip155:1673: 0xs holds 0"],
-    ["has no verdict", both, /^no verdict on eip155:1673: http:\S+\/verify answered 500: "{}"$/],
+    ["has no verdict", both, /^no verdict on eip155:1673: http:\S+\/verify returned HTTP 500: "{}"$/],
   ])("keeps selling on one network while another network %s", async (_, listed, message) => {
     const answer: Answer = (path, body) => {
       const error = "eip155:1673: 0xs holds 0";

@@ -63,7 +63,7 @@ export function createFacilitatorOverHttp(
     const excerpt = JSON.stringify(truncateText(text, 200));
     if (status < 400)
       throw new FacilitationError("unintelligible", `${where} is not an x402 facilitator: ${status} ${excerpt}`);
-    throw new FacilitationError(nameFault(status), `${where} answered ${status}: ${excerpt}`);
+    throw new FacilitationError(nameFault(status), `${where} returned HTTP ${status}: ${excerpt}`);
   }
 
   async function exchange(where: string, path: string, { timeoutMs, body, headers }: FacilitatorRequest) {
@@ -87,7 +87,7 @@ export function createFacilitatorOverHttp(
     const body = buildRequestBody(sent, requirements);
     const verdict = await send("/verify", verifyResponse, { timeoutMs: verifyTimeoutMs, body, headers });
     if (!(await isContradicted(verdict.invalidReason, sent, requirements))) return verdict;
-    const message = `${origin}${root}/verify answered ${verdict.invalidReason} to a valid signature; check its node's RPC`;
+    const message = `${origin}${root}/verify returned ${verdict.invalidReason} to a valid signature; check its node's RPC`;
     throw new FacilitationError("failed", message);
   }
   const fetchSupported = () =>

@@ -33,7 +33,7 @@ export const restoreSettings = defineCommandSettings("restore", ["archive.sha256
     .meta({ expected: nodeFamilies.map(({ name }) => name).join(" or ") }),
   replace: yesOrNo
     .default(false)
-    .describe("Whether data that the snapshot replaces may exist, such as data from genesis; it is moved aside"),
+    .describe("Whether the target may already contain data, such as data from genesis; it is moved aside"),
   /** Time without data after which a download is resumed. */
   stallMs: fixed(60_000),
   retryMs: fixed(5_000),

@@ -176,7 +176,7 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
         otherWriter: { kind: "contested", perMinute: 61, untilMs: atMs, path: "/n/node.conf" },
       },
     },
-    "too soon. Nothing is restored; a running node keeps the configuration that it read at its start. node.conf was corrected 61 times within a minute",
+    "too soon. Nothing is restored; a running node keeps the configuration that it read at startup. node.conf was corrected 61 times within a minute",
   ],
   [
     "ConfigReconciled",
@@ -188,7 +188,7 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "UpgradeVerified",
     "Upgrading",
     { upgrade: { record: upgradeRecord } },
-    "is in flight: copying the data (step 2 of 5)",
+    "is in progress: copying the data (step 2 of 5)",
   ],
   ["UpgradeVerified", "Blocked", { upgrade: { record: upgradeRecord, blocked: "No driver." } }, "No driver."],
   [
@@ -245,7 +245,7 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "DataIntact",
     "Suspect",
     { data: { found: { kind: "suspect", sign: "block 7 is gone" } } },
-    "Symptoms of corrupt data: block 7 is gone, unlike on each reference that returns it. If the node's log confirms it, replace them with a snapshot (docs/runbooks/data-suspect.md).",
+    "Symptoms of corrupt data: block 7 is gone, unlike on every reference that has the block. If the node's log confirms it, replace the data with a snapshot (docs/runbooks/data-suspect.md).",
   ],
   [
     "DataIntact",

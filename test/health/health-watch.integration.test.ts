@@ -340,7 +340,7 @@ test("reports a WebSocket that freezes or mixes up responses while HTTP responds
   expect(health.board.get("RpcResponding")?.status).toBe("True");
   response = mixedUp;
   expect(await health.words("WebSocketResponding", "NotJsonRpc")).toBe(
-    `ws://node answered eth_blockNumber with the response to another request (expected the id 1, found 2); ${advice}`,
+    `ws://node returned the response to another request (expected the id 1, found 2) for eth_blockNumber; ${advice}`,
   );
   rejection = "HTTP/1.1 405 Method Not Allowed\r\n\r\n";
   expect(await health.words("WebSocketResponding", "ConnectionRefused")).toBe(

@@ -31,7 +31,7 @@ function* checkSettings({ service, source, settings, configuration }: InspectedS
   const advice = `run this${where} with its ${toEnvironmentName(service, [])}_… variables, or pass --settings ${service}=<file>`;
   yield [
     "skipped",
-    `only its start checked them, because only its address is known (${source}); to check them, ${advice}`,
+    `they were checked only at startup, because only the address is known (${source}); to check them, ${advice}`,
   ];
 }
 

@@ -60,7 +60,7 @@ export function createDockerPlatform(
     removeCopy: async (record) => void (await runWorkspaceJob(record, "remove", removeTimeoutMs, engine)),
     formatDiscardCommand: (record) => formatDiscardCommand(record, address, record.id),
     explainSpoiled: ({ id }) =>
-      `${node} was started while the old data was restored into ${volume}, which may be incomplete. The data not restored yet is in .gatehouse-upgrade/${id}/restoring on that volume, the data that it replaced in .gatehouse-upgrade/${id}/aside. Stop the node and inspect them, or let it sync from nothing; continuing restores the rest of the copy, and uses the data as it is then`,
+      `${node} was started while the old data was restored into ${volume}, which may be incomplete. The data not restored yet is in .gatehouse-upgrade/${id}/restoring on that volume, the data that it replaced in .gatehouse-upgrade/${id}/aside. Stop the node and inspect them, or let it sync from scratch; continuing restores the rest of the copy, and uses the data as it is then`,
     runsImage: async (image) => {
       const found = (await engine.inspect(node))?.Image;
       return found !== undefined && found === (await engine.findImage(image));

@@ -5,8 +5,8 @@ import { logEventChapters } from "./all-events.ts";
 const introduction = `# Log events
 
 Printed by \`npm run docs\` from the table that the services are compiled against; do not edit. A name is the field \`event.action\` of its line
-([logs](logs.md)). Match it: names and levels stay, the sentence in \`message\`, which says what happened, may change. Every line at \`warn\`, \`error\`
-or \`fatal\` has a name. The level is in brackets, \`info\` is left out; after it comes what to do.
+([logs](logs.md)). Match it: names and levels are stable, but the sentence in \`message\` may change. Every line at \`warn\`, \`error\`
+or \`fatal\` has a name. The level is in brackets (omitted for \`info\`), followed by what to do.
 `;
 
 export function printLogEvents(): string {

@@ -126,7 +126,7 @@ test("diagnoses a lost transaction with a growing backoff, and logs it once", as
   await pollFor(180_000);
   expect(state.submits).toEqual([3_000, 4_000, 6_000, 10_000, 18_000, 34_000, 64_000, 94_000, 124_000, 154_000]);
   expect(state.lines).toHaveLength(1);
-  expect(state.lines[0]).toContain("looking for the outcome of a settlement");
+  expect(state.lines[0]).toContain("checking the outcome of a settlement");
 });
 
 test("fills the second account's nonce gap", async () => {

@@ -130,7 +130,7 @@ async function resolveByDiagnosis(
   if (times === 1)
     log.warn(
       { event: "settlement-diagnosed", settlement: entry.settlement.id, cause },
-      "looking for the outcome of a settlement",
+      "checking the outcome of a settlement",
     );
   entry.diagnosed = { cause, times, retryAtMs: observed.nowMs + doubleWait(times, rediagnose) };
   if (cause === "reverted" && (await ranOutOfGas(entry, observed.receipts, context))) {

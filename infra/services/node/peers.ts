@@ -31,7 +31,7 @@ export function chooseHostAddress({ hostIp, target, peers }: StackConfig): HostA
 export function findPeerWarning({ target, peers, namespace }: StackConfig): ConfigProblem | undefined {
   if (target !== "kubernetes" || peers !== "host-port") return undefined;
   const key = "peers";
-  const message = `found host-port, which Pod Security admission allows only at level privileged, so the namespace ${namespace} admits any pod. Prefer node-port or load-balancer, which keep it at level restricted; otherwise, let only this program create pods there.`;
+  const message = `found host-port, which Pod Security admission allows only at level privileged, so the namespace ${namespace} admits any pod. Prefer node-port or load-balancer, which keep it at level restricted; otherwise, allow only this Pulumi program to create pods there.`;
   return { key, message };
 }
 
@@ -67,7 +67,7 @@ function needsHostIp({ target, nodeImage, peers }: StackConfig): boolean {
 /** Reports a host name on Docker, where a container is created once and the address would never be resolved again. */
 function findHostNameProblems({ target, hostIp }: StackConfig): readonly ConfigProblem[] {
   if (target !== "docker" || hostIp === undefined || isIP(hostIp) !== 0) return [];
-  const wrong = `found ${hostIp}; expected an IP address, because on Docker the node's start does not resolve names.`;
+  const wrong = `found ${hostIp}; expected an IP address, because on Docker nothing resolves names when the node starts.`;
   return [describeInvalid("hostIp", wrong)];
 }
 

@@ -40,14 +40,14 @@ export const upkeepAdvice: AdviceTable = {
     if (unusableConfigReasons.some((unusable) => unusable === reason)) return listUnusableSteps(reason, lint);
     if (reason === "StartRewrites") {
       return [
-        step("Set the values above in the template from which the node's start renders node.conf."),
+        step("Set the values above in the template from which the node's start script renders node.conf."),
         step("Then restart the node.", start),
       ];
     }
     if (reason === "Contested" || reason === "Locked") {
       return [
         step("Find the other writer: a second sidecar, a configuration management tool, or a person."),
-        step("Stop it, or change the setting here if the other writer is right."),
+        step("Stop it, or change the setting here if the other writer's value is correct."),
         step("Then resume Gatehouse.", resume),
       ];
     }

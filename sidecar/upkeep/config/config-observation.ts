@@ -97,7 +97,7 @@ function describeUnusable({ problem, next }: Extract<ConfigValidity, { ok: false
       type,
       status: "False",
       reason,
-      message: `${message} Nothing is restored; a running node keeps the configuration that it read at its start.`,
+      message: `${message} Nothing is restored; a running node keeps the configuration that it read at startup.`,
     };
   if ("failure" in next) return { type, status: "False", reason: next.failure, message: `${message} ${next.message}` };
   if ("notRestored" in next) return { type, status: "False", reason, message: `${message} ${next.notRestored}` };

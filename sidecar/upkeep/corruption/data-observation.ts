@@ -15,9 +15,9 @@ export function deriveDataConditions({ found }: DataState): readonly ConditionRe
 
 function deriveDataSound(judgement: DataAssessment): ConditionReport<"DataIntact"> {
   const type = "DataIntact";
-  const byHand = "If the node's log confirms it, replace them with a snapshot (docs/runbooks/data-suspect.md).";
+  const byHand = "If the node's log confirms it, replace the data with a snapshot (docs/runbooks/data-suspect.md).";
   if (judgement.kind === "suspect") {
-    const message = `Symptoms of corrupt data: ${judgement.sign}, unlike on each reference that returns it. ${byHand}`;
+    const message = `Symptoms of corrupt data: ${judgement.sign}, unlike on every reference that has the block. ${byHand}`;
     return { type, status: "False", reason: "Suspect", message };
   }
   if (judgement.kind === "doubt") {

@@ -117,7 +117,7 @@ function remember(now: UpgradeRecord, context: UpgradeContext): void {
     restarts.note({ stage: message });
     if (isNewFailure) {
       const sides = { before: { version: from }, after: { stage: now.stage } };
-      const failureText = `The upgrade from ${from} to ${to} failed and is rolled back.`;
+      const failureText = `The upgrade from ${from} to ${to} failed; rolling back.`;
       events.fail("upgrade", failureText, failure, { by: "sidecar", ...sides });
     }
     if (end !== undefined) finish(now, message, context);

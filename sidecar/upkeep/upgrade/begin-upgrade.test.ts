@@ -31,7 +31,10 @@ test("starts only the approved upgrade, not one that was only shown or has chang
 
 test("rejects a second request that was checked during the first", () => {
   expect(begin("d1").result).toBe("begun");
-  expect(begin("d1")).toMatchObject({ result: "rejected", plan: { steps: [], problems: ["an upgrade is in flight"] } });
+  expect(begin("d1")).toMatchObject({
+    result: "rejected",
+    plan: { steps: [], problems: ["an upgrade is in progress"] },
+  });
 });
 
 test("rejects an upgrade if a pause or restart came up during the check", () => {

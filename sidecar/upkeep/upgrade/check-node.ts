@@ -15,7 +15,7 @@ export function* findObstacles(context: UpgradeContext): Generator<string> {
   }
   if (authority() !== "acts") yield "the sidecar may not act on this node yet (see NotPaused)";
   if (state.hold.get() !== undefined) yield "Gatehouse is paused (see NotPaused)";
-  if (isBetweenVersions(state)) yield "an upgrade is in flight";
+  if (isBetweenVersions(state)) yield "an upgrade is in progress";
   if (isRestarting() || state.restartInFlight.get() !== undefined)
     yield "the node is being restarted; retry after that";
   if (!state.store.isWritable()) yield "the sidecar can't store its state (see Reconciling)";

@@ -36,7 +36,7 @@ export async function explainNoUpgrade(
   if (comparison === "same") return `the node is ${nameProgram(from)} already`;
   const [old, next] = [from.version, to.version];
   if (old !== undefined && next !== undefined && findRelease(old).layout !== findRelease(next).layout) {
-    return `the workspace of ${next.text} has another layout than that of ${old.text}; follow its release notes, because an upgrade here only replaces programs`;
+    return `the workspace of ${next.text} has a different layout from that of ${old.text}; follow its release notes: this upgrade only replaces binaries`;
   }
   // If neither version nor commit distinguishes the programs, their content must.
   if (comparison === "other" || (await findOtherFile(files, binDirectory)) !== undefined) return undefined;

@@ -58,7 +58,7 @@ export function formatUpgrade(record: UpgradeRecord): string {
     }
     default: {
       const stages = listStages(record, firstNewVersionStage);
-      const way = failure === undefined ? "is in flight" : "is being rolled back";
+      const way = failure === undefined ? "is in progress" : "is being rolled back";
       const since = new Date(record.stageSinceMs).toISOString();
       return `${what} ${way}: ${stageDescriptions[stage]} (step ${stages.indexOf(stage) + 1} of ${stages.length}) since ${since}.${why}`;
     }

@@ -79,9 +79,9 @@ test("if no source reports a usable version, keeps what was reported for the ope
   ).toEqual({
     disagreements: [],
     heard: [
-      'debug_protocolVersion answers binaryVersion "unknown"',
+      'debug_protocolVersion returns binaryVersion "unknown"',
       'the image is "evm/node:latest"',
-      'web3_clientVersion answers "Reth/v1.3.12-abc/x86_64-linux"',
+      'web3_clientVersion returns "Reth/v1.3.12-abc/x86_64-linux"',
     ],
   });
 });

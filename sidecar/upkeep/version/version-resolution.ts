@@ -120,10 +120,10 @@ function findDoubt(
 
 function listHeard({ binary, nodeCli, clientVersion: client, image }: VersionSources): readonly string[] {
   return [
-    ...(binary === undefined ? [] : [`debug_protocolVersion answers binaryVersion ${quoteOutput(binary.text)}`]),
+    ...(binary === undefined ? [] : [`debug_protocolVersion returns binaryVersion ${quoteOutput(binary.text)}`]),
     ...(nodeCli === undefined || nodeCli.trim() === "" ? [] : [`node_cli --version prints ${quoteOutput(nodeCli)}`]),
     ...(image === undefined ? [] : [`the image is ${quoteOutput(image)}`]),
-    ...(client === undefined ? [] : [`web3_clientVersion answers ${quoteOutput(client.text)}`]),
+    ...(client === undefined ? [] : [`web3_clientVersion returns ${quoteOutput(client.text)}`]),
   ];
 }
 

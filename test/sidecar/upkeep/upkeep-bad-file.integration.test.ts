@@ -19,7 +19,7 @@ const twice = driftedConfig.replace(
 );
 /** A text with a byte order mark and CRLF line endings. */
 const styled = (text: string) => `\uFEFF${text.replaceAll("\n", "\r\n")}`;
-const inForce = "Nothing is restored; a running node keeps the configuration that it read at its start.";
+const inForce = "Nothing is restored; a running node keeps the configuration that it read at startup.";
 
 /** Unusable contents and their messages; `config-file.test.ts` has the others. */
 const unusable: readonly (readonly [reason: string, content: string | Uint8Array, words: string])[] = [
