@@ -83,7 +83,7 @@ describe("createFacilitatorOverHttp", () => {
       return Response.json({ error: "the API key is wrong" }, { status: 401 });
     };
     await using client = await facilitator(answer, { apiKey: new Secret("a-key-of-16-or-more") });
-    const denied = { code: "denied", message: expect.stringMatching(/^(?!.*a-key-of).*answered 401/s) };
+    const denied = { code: "denied", message: expect.stringMatching(/^(?!.*a-key-of).*returned HTTP 401/s) };
     await expect(client.verify({ sent: createPayload() }, offer)).rejects.toMatchObject(denied);
     await expect(client.settle({ sent: createPayload() }, offer, "a-sale")).rejects.toMatchObject(denied);
     await expect.poll(() => client.readiness()).toMatchObject({ ok: false, message: expect.stringContaining("401") });

@@ -109,7 +109,7 @@ export const nodeCases: readonly AlertCase[] = [
     labels: { type: "Pruning" },
     reason: "EnableFailed",
     forMinutes: 15,
-    summary: `The node behind ${who} does not prune as the settings demand (0 of 1): EnableFailed.`,
+    summary: `The node behind ${who} does not prune as configured (0 of 1): EnableFailed.`,
   }),
   buildConditionCase({
     alert: "GatehousePruningStalled",
@@ -117,7 +117,7 @@ export const nodeCases: readonly AlertCase[] = [
     labels: { type: "Pruning" },
     reason: "PruningStalled",
     forMinutes: 15,
-    summary: `The node behind ${who} does not prune as the settings demand (0 of 1): PruningStalled.`,
+    summary: `The node behind ${who} does not prune as configured (0 of 1): PruningStalled.`,
   }),
   {
     alert: "GatehouseDiskSpaceLow",
