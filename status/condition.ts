@@ -11,7 +11,7 @@ import {
  */
 export type Condition = ConditionReport &
   Readonly<{
-    /** Time at which the title last changed, ISO 8601: a fault that is found for another reason is as old as before. */
+    /** Time at which the title last changed, ISO 8601: a fault keeps its age when its reason changes. */
     since: string;
   }>;
 

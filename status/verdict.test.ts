@@ -57,7 +57,7 @@ test("reports a serving node as unknown while the reconciler fails", () => {
   for (const wrong of [{}, { NoRestartPending: "Running" }, { ConfigReconciled: "Empty" }] as const) {
     expect(levelOf([...conditions(wrong), failing])).toBe("unknown");
   }
-  // Calls get a response, or not, whoever manages node.conf.
+  // Whether calls get a response does not depend on who manages node.conf.
   expect(levelOf([...conditions({ RpcResponding: "ConnectionRefused" }), failing])).toBe("down");
 });
 

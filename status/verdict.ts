@@ -21,7 +21,7 @@ const atWork: ReadonlySet<string> = new Set(["Running", "Settling"]);
 
 /**
  * Acceptable reasons for which a condition is Unknown: the settings require it, the node has nothing to check, or it is only unknown
- * whether a later fault could be repaired. With any other reason, the node isn't reported as right.
+ * whether a later fault could be repaired. With any other reason, the node isn't reported as healthy.
  */
 const excusedReasons: ReadonlySet<string> = new Set([
   "NotRun",

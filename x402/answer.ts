@@ -3,13 +3,13 @@ import type { Hex } from "./hex.ts";
 import { reason, type Reason, type Rejection } from "./reason.ts";
 
 /**
- * A payment's outcome as reported to the caller over HTTP. `/verify` returns `valid` or `rejected`, `/settle`
- * everything but `valid`. The facilitator's ledger stores another union, `RecordedSettlement`.
+ * A payment's outcome as reported to the caller over HTTP. `/verify` returns `valid` or `rejected`, `/settle` everything but `valid`. The
+ * facilitator's ledger stores another union, `RecordedSettlement`.
  *
  * - `valid`: it would settle now;
  * - `rejected`: nothing was sent, and nothing is charged;
  * - `settled`: it was charged by this transaction;
- * - `unused`: a payment with a maximum was not used at all, so nothing was sent and nothing is charged;
+ * - `unused`: none of a payment's maximum was used, so nothing was sent or charged;
  * - `failed`: the transaction charged nothing, and none will;
  * - `pending`: still unknown. The transaction is empty while a recorded settlement waits for a replica to send it;
  * - `duplicate`: the payment belongs to another caller.

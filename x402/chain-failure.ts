@@ -13,7 +13,7 @@ export function describeChainFailure(error: BaseError): string {
   return `${toLine(error.shortMessage)} ${toLine(deepest.message || String((deepest as NodeJS.ErrnoException).code))}`;
 }
 
-/** Returns whether the node answered with a JSON-RPC error. */
+/** Returns whether the node returned a JSON-RPC error. */
 export function isNodeError(error: BaseError): boolean {
   return error.walk((one) => one instanceof RpcRequestError) !== null;
 }

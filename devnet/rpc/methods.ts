@@ -2,7 +2,7 @@ import type { Hex, TransactionSerialized } from "viem";
 import { createExtensionMethods, type Method, type Node } from "./extension-methods.ts";
 import { errorCode, RpcError } from "./rpc-error.ts";
 
-/** Methods that anvil answers as the specification has them. */
+/** Methods for which anvil responds as specified. */
 const forwarded = [
   ..."eth_gasPrice eth_maxPriorityFeePerGas eth_blockNumber eth_chainId eth_syncing".split(" "),
   ..."eth_getBalance eth_getTransactionCount eth_getStorageAt eth_getCode eth_getAccount".split(" "),

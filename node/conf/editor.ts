@@ -3,9 +3,8 @@ import { readJson5Key, findJson5Node } from "#daemon/files/json5-tree.ts";
 import type { ParsedText } from "./parsed-text.ts";
 
 /*
- * Edits of a text of JSON or JSON with comments. Each returns the whole text with only the named part changed:
- * comments, whitespace, line endings and numbers beyond 2^53 stay as written. Undefined where the path does not lead
- * there.
+ * Edits of a text of JSON or JSON with comments. Each returns the whole text with only the named part changed: comments, whitespace, line
+ * endings and numbers beyond 2^53 stay as written. Undefined if the path does not exist.
  */
 
 /** A new key comes last, on its own line where the text spans several; missing objects on the path are created. */

@@ -7,7 +7,7 @@ import {
   urlWithPassword,
 } from "#daemon/secrets/secret-vocabulary.ts";
 
-/** The whole name `pass` is one, too. */
+/** A name that is only `pass` counts, too. */
 const secretKey = new RegExp(`${secretName}|${inAnyCase("^pass$")}`);
 const passwordName = /(^|_)(password|passwd|pwd)$/i;
 /** A path, or a file name with an extension. */

@@ -16,9 +16,7 @@ const page = readFileSync(join(import.meta.dirname, "../../../docs/lint.md"), "u
 const { $schema: _draft, id: _id, ...rules } = sarifSchema;
 const isSarif = new Ajv({ strict: false, validateFormats: false, unicodeRegExp: false }).compile(rules);
 
-/**
- * One key of another version, and one that nobody reads and that tries to be two lines, one of them a workflow command.
- */
+/** One key of another version, and an unknown key that tries to span two lines, one of them a workflow command. */
 const odd = JSON.stringify({
   chain: { monitor_config: { enable_pamir_cetina: true, "a,b:\n::stop-commands::x%0A": 1 } },
 });
