@@ -23,6 +23,9 @@ function receipt(changes: Partial<Receipt> = {}): Receipt {
   return { status: 1, blockNumber: 100, transactionHash: attempt().hash, gasUsed: 65_000n, logs, ...changes };
 }
 
+const failIn = (blockNumber: number, { hash }: Attempt) =>
+  [hash, receipt({ status: 0, logs: [], transactionHash: hash, blockNumber })] as const;
+
 function observe(changes: Partial<Observation> & { receipt?: Receipt; nextNonce?: number } = {}): Observation {
   const { receipt: only, nextNonce = 5, ...rest } = changes;
   const receipts = new Map(only === undefined ? [] : [[only.transactionHash, only]]);
@@ -107,6 +110,17 @@ test("diagnoses a revert, but not while another transaction may settle", () => {
   expect(decide(secondEntry, observe({ nextNonce: 6, receipt: revertedReceipt }), options)).toEqual({
     kind: "wait",
   });
+});
+
+test("diagnoses failed transactions once each has its confirmations", () => {
+  const [older, newer] = [attempt(), attempt({ hash: `0x${"bb".repeat(32)}`, nonce: 4 })];
+  const decideAt = (number: number) => {
+    const head = { number, timestamp: 0, baseFeePerGas: 1n };
+    const receipts = new Map([failIn(100, older), failIn(97, newer)]);
+    return decide(entry([older, newer]), observe({ head, nextNonce: 6, receipts }), { ...options, confirmations: 4 });
+  };
+  expect(decideAt(102)).toEqual({ kind: "wait" });
+  expect(decideAt(103)).toEqual({ kind: "diagnose", cause: "reverted" });
 });
 
 test("diagnoses a used nonce without a receipt after three seconds", () => {

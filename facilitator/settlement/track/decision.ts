@@ -49,10 +49,10 @@ export function decide(entry: InFlightSettlement, observed: Observation, options
   const settledReceipt = executedReceipts.find((receipt) => showsTransfer(receipt, entry.settlement));
   if (settledReceipt !== undefined) return finishSuccess(entry, settledReceipt, observed, options);
   const mayStillSettle = entry.attempts.some((attempt) => isOpen(attempt, observed));
-  const failedReceipt = executedReceipts.at(-1) ?? receipts.at(-1);
-  if (failedReceipt !== undefined && !mayStillSettle) {
+  if (receipts.length > 0 && !mayStillSettle) {
     const cause = executedReceipts.length > 0 ? "nothing_moved" : "reverted";
-    return isConfirmed(failedReceipt, observed, options) ? diagnoseWhenDue(entry, cause, observed) : wait;
+    const areConfirmed = receipts.every((receipt) => isConfirmed(receipt, observed, options));
+    return areConfirmed ? diagnoseWhenDue(entry, cause, observed) : wait;
   }
   if (BigInt(observed.head.timestamp) > entry.settlement.validBefore + expiryMarginSeconds) {
     return diagnoseWhenDue(entry, "expired", observed);

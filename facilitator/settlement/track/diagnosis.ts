@@ -15,10 +15,10 @@ type Mined = Readonly<{ head: Head; receipts: ReadonlyMap<Hex, Receipt> }>;
 
 export type Cause = "reverted" | "nothing_moved" | "lost" | "expired";
 
-/** The outcome, with the party that made a transaction fail; a decision to resend; or inconclusive. */
+/** The outcome, with the party that made a transaction fail; a decision to sign again; or inconclusive. */
 export type Finding = Readonly<
   | { kind: "outcome"; outcome: Outcome; culprit?: SuspectedParty | undefined }
-  | { kind: "send_anew" }
+  | { kind: "send_anew"; hasLackedGas: boolean }
   | { kind: "uncertain" }
 >;
 
@@ -28,30 +28,34 @@ const nextBlockSeconds = 15n;
 /** Max diagnoses that wait for a node to see the transaction that used a nonce. */
 const searchesMax = 6;
 
+/** Max depth of a block whose state is read: nodes that are not archives keep that of the latest 128 blocks. */
+const stateBlocksMax = 100;
+
 /**
  * Determines the outcome of a settlement that its own transactions did not execute. Anyone can submit most signed payments; if a third
  * party did, the payer has paid and the settlement succeeded. Several nodes may share one URL, so data missing on a node behind `head` does
- * not count as absent.
+ * not count as absent; and a reorg may free a nonce that is used in a block without its confirmations, so that the settlement's transaction
+ * may still be mined.
  *
  * @throws {ChainError} when the node doesn't respond.
  */
 export async function diagnose(
-  { settlement, attempts, diagnosed }: InFlightSettlement,
+  entry: InFlightSettlement,
   cause: Cause,
   { head, receipts }: Mined,
   context: SettlementContext,
 ): Promise<Finding> {
+  const { settlement, attempts, diagnosed } = entry;
   const { chain } = context;
   const { confirmations } = context.settlement;
   const newestAttempt = attempts.at(-1);
   if (newestAttempt === undefined) return { kind: "uncertain" };
-  const isMined = async ({ signer, nonce }: Attempt) => (await chain.transactionCount(signer, head.number)) > nonce;
+  const confirmedBlock = Math.max(head.number - Math.min(confirmations, stateBlocksMax) + 1, 0);
+  const isMined = async ({ signer, nonce }: Attempt) => (await chain.transactionCount(signer, confirmedBlock)) > nonce;
   const [isUsed, ...minedTransactions] = await Promise.all([
     isNonceUsed(settlement, chain, head.number),
     ...(cause === "expired" ? [] : attempts.map(isMined)),
   ]);
-  // The node with the receipts, or with the signer's nonce, is ahead of `head`: a transaction may have paid in a block
-  // that `isUsed` does not cover.
   if (minedTransactions.includes(false)) return { kind: "uncertain" };
   const buildFailure = (
     code: Extract<Outcome, { state: "failed" }>["reason"],
@@ -70,10 +74,11 @@ export async function diagnose(
       : buildFailure(reason.transferEvent, "the transaction succeeded, but the token logged no transfer.", culprit);
   };
   if (!isUsed) {
-    if (cause === "lost") return { kind: "send_anew" };
+    if (cause === "lost") return { kind: "send_anew", hasLackedGas: false };
     if (cause === "expired")
       return buildFailure(reason.validBefore, "the authorization expired before a block included the settlement.");
-    return buildOwnFailure();
+    const hasLackedGas = cause === "reverted" && (await ranOutOfGas(entry, receipts, context));
+    return hasLackedGas ? { kind: "send_anew", hasLackedGas } : buildOwnFailure();
   }
   const use = await findForeignUse(settlement, head.number, chain);
   if (use === undefined && (cause === "lost" || (diagnosed?.times ?? 0) < searchesMax)) return { kind: "uncertain" };

@@ -47,7 +47,8 @@ function startTracking({
   others: otherAttempts = [] as readonly (readonly Attempt[])[],
   pending = 6,
   receipt = undefined as Receipt | undefined,
-  countAtHead = (latestNonce: number) => latestNonce,
+  countAtHead = (latestNonce: number, _block: number) => latestNonce,
+  confirmations = 1,
   tracked = settlement,
   payer = { ...idle, balance: 0n, accepts: false },
   accounts = [sampleAttempt.signer] as readonly Hex[],
@@ -75,7 +76,11 @@ function startTracking({
     head: async () => ({ number: 100, timestamp: Math.floor(state.nowMs / 1_000), baseFeePerGas: 1n }),
     transactionCount: async (account: Hex, block: unknown) => {
       if (account === settlement.payer) return payer.sentBy(Number(block));
-      return typeof block === "number" ? countAtHead(state.nextNonce) : block === "pending" ? pending : state.nextNonce;
+      return typeof block === "number"
+        ? countAtHead(state.nextNonce, block)
+        : block === "pending"
+          ? pending
+          : state.nextNonce;
     },
     receipt: async (hash: Hex) => (hash === receipt?.transactionHash ? receipt : undefined),
     code: async () => payer.code,
@@ -93,7 +98,7 @@ function startTracking({
     },
   } as unknown as Chain;
   const context = {
-    settlement: options,
+    settlement: { ...options, confirmations },
     chain,
     gas,
     suspensions: { add: ({ kind }: SuspectedParty) => void state.culprits.push(kind), end: () => undefined },
@@ -171,18 +176,30 @@ test("keeps a mined settlement that waits for its confirmations out of a gap", a
   expect(state.moved).toEqual([7]);
 });
 
-test("keeps a settlement open after one of its transactions reverted, until the node has seen the other", async () => {
+test.each([
+  ["fails a settlement after one of its transactions reverted", 1n, { ends: [settlement.id], isResigned: false }],
+  ["signs a settlement again after one of its transactions ran out of gas", 78_000n, { ends: [], isResigned: true }],
+])("%s, but only once the other can't be mined", async (_, gasUsed, { ends, isResigned }) => {
   const [revertedAttempt, later] = [sampleAttempt, { ...sampleAttempt, hash: `0x${"bb".repeat(32)}` as Hex, nonce: 6 }];
-  const receipt = { status: 0, blockNumber: 90, transactionHash: revertedAttempt.hash, gasUsed: 1n, logs: [] };
+  const receipt = { status: 0, blockNumber: 90, transactionHash: revertedAttempt.hash, gasUsed, logs: [] };
   let isBehind = true;
   const countAtHead = (latestNonce: number) => (isBehind ? latestNonce - 1 : latestNonce);
-  const { state, pollFor } = startTracking({ attempts: [revertedAttempt, later], receipt, countAtHead });
+  const { state, pollFor } = startTracking({ attempts: [revertedAttempt, later], receipt, countAtHead, payer: idle });
   state.nextNonce = 7;
   await pollFor(10_000);
-  expect(state.ends).toEqual([]);
+  expect([state.ends, state.submits]).toEqual([[], []]);
   isBehind = false;
   await pollFor(10_000);
-  expect(state.ends).toEqual([settlement.id]);
+  expect(state.ends).toEqual(ends);
+  expect(state.submits.length > 0).toBe(isResigned);
+});
+
+test("signs no settlement again whose nonce was used only in blocks that a reorg may replace", async () => {
+  const confirmations = 4;
+  const countAtHead = (nonce: number, block: number) => (block > 100 - confirmations + 1 ? nonce : nonce - 1);
+  const { state, pollFor } = startTracking({ confirmations, countAtHead });
+  await pollFor(10_000);
+  expect([state.ends, state.submits]).toEqual([[], []]);
 });
 
 const config = buildChannelConfig(settlement);

@@ -3,7 +3,7 @@ import type { Chain, Receipt } from "../../chain/chain.ts";
 import type { Hex } from "#x402/hex.ts";
 import { showsSharedTransfer } from "../../chain/transfer-method.ts";
 import { decide, isOpen, type Decision, type Observation } from "./decision.ts";
-import { diagnose, ranOutOfGas, type Cause } from "./diagnosis.ts";
+import { diagnose, type Cause } from "./diagnosis.ts";
 import { createGapFiller } from "./nonce-gaps.ts";
 import type { Journal } from "../ledger/ledger.ts";
 import type { SettlementContext } from "../context.ts";
@@ -133,26 +133,28 @@ async function resolveByDiagnosis(
       "checking the outcome of a settlement",
     );
   entry.diagnosed = { cause, times, retryAtMs: observed.nowMs + doubleWait(times, rediagnose) };
-  if (cause === "reverted" && (await ranOutOfGas(entry, observed.receipts, context))) {
-    const wasShared = findNewest(entry)?.batch !== undefined;
-    if (!entry.lackedGas)
-      log.warn(
-        { event: "settlement-lacked-gas", settlement: entry.settlement.id },
-        wasShared
-          ? "a transaction with several settlements ran out of gas; sending this one alone"
-          : "a settlement ran out of gas; sending it again with the max gas",
-      );
-    if (wasShared) entry.isSeparate = true;
-    else entry.lackedGas = true;
-    queues.submit([entry]);
-    return;
-  }
   const finding = await diagnose(entry, cause, observed, context);
   if (finding.kind === "outcome") {
     await finish(new Map([[entry, finding.outcome]]), observed, context);
     if (finding.culprit !== undefined) context.suspensions.add(finding.culprit, entry.settlement);
   }
-  if (finding.kind === "send_anew") queues.submit([entry]);
+  if (finding.kind === "send_anew") {
+    if (finding.hasLackedGas) allowMoreGas(entry, log);
+    queues.submit([entry]);
+  }
+}
+
+function allowMoreGas(entry: InFlightSettlement, log: SettlementContext["log"]): void {
+  const wasShared = findNewest(entry)?.batch !== undefined;
+  if (!entry.lackedGas)
+    log.warn(
+      { event: "settlement-lacked-gas", settlement: entry.settlement.id },
+      wasShared
+        ? "a transaction with several settlements ran out of gas; sending this one alone"
+        : "a settlement ran out of gas; sending it again with the max gas",
+    );
+  if (wasShared) entry.isSeparate = true;
+  else entry.lackedGas = true;
 }
 
 async function finish(

@@ -66,7 +66,7 @@ export const settlementMutations: FaultsByFile = {
     },
     "a reverted transaction counts as settled": { "if (receipt.status !== 1) return false;": "" },
     "a settlement ends although another of its transactions is pending": {
-      "failedReceipt !== undefined && !mayStillSettle": "failedReceipt !== undefined",
+      "receipts.length > 0 && !mayStillSettle": "receipts.length > 0",
     },
     "a settlement expires before its authorization": {
       "entry.settlement.validBefore + expiryMarginSeconds": "entry.settlement.validBefore - expiryMarginSeconds",
@@ -76,7 +76,9 @@ export const settlementMutations: FaultsByFile = {
     },
   },
   "facilitator/settlement/track/diagnosis.ts": {
-    "a missing receipt counts as a failure": { 'if (cause === "lost") return { kind: "send_anew" };': "" },
+    "a missing receipt counts as a failure": {
+      'if (cause === "lost") return { kind: "send_anew", hasLackedGas: false };': "",
+    },
     "a third party's transaction needs no confirmations": {
       "head.number - use.receipt.blockNumber + 1 < confirmations": "false",
     },
