@@ -53,7 +53,7 @@ beforeAll(async () => {
 });
 afterAll(() => listener?.[Symbol.asyncDispose]());
 
-const post = (path: string, body: string, headers: Record<string, string> = {}) =>
+const post = (path: string, body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) =>
   fetch(`${listener.url}${path}`, { method: "POST", body, headers });
 
 /** Sends pieces of a raw request, and returns the output until the connection is closed. */
@@ -80,6 +80,12 @@ test("reads a body as text, and sets the request id and a length on the response
   expect(headers).toEqual(["r-1", "1", "application/json", "14"]);
   const other = await post("/echo", "", { "X-Request-Id": "not one" });
   expect(other.headers.get("X-Request-Id")).toMatch(/^[0-9a-f-]{36}$/);
+});
+
+test("rejects a body that is not UTF-8, and reports where", async () => {
+  const response = await post("/echo", new Uint8Array([0x7b, 0x0a, 0x22, 0xff, 0x22, 0x7d]));
+  const error = "the body is not UTF-8 at line 2, column 2; encode it as UTF-8";
+  expect([response.status, await response.json()]).toEqual([400, { error }]);
 });
 
 test("rejects a body over the limit with 413, by its Content-Length or as it arrives, and keeps the connection open", async () => {

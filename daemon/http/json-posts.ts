@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Registry } from "prom-client";
+import { decodeUtf8 } from "../files/utf8.ts";
 import type { Logger } from "../log/log.ts";
 import { ConnectionMemory } from "../memory/connection-memory.ts";
 import type { MemoryBudget } from "../memory/memory-budget.ts";
@@ -22,6 +23,7 @@ export type JsonPost = Readonly<{
    * Reads the body as text; undefined when the memory limit is reached.
    *
    * @throws {BodyTooLargeError} which becomes a 413.
+   * @throws {NotUtf8Error} which becomes a 400.
    * @throws {ClientGoneError} when the client disconnects first.
    */
   readText: () => Promise<string | undefined>;
@@ -73,7 +75,7 @@ export function createJsonPoster(
         signal: gone.signal,
         readText: async () => {
           const bytes = await readHeldRequest(request, bodyLimitBytes, memory);
-          return bytes && new TextDecoder().decode(bytes);
+          return bytes && decodeUtf8(bytes);
         },
       });
     } catch (error) {

@@ -1,5 +1,6 @@
 import { Histogram, type Registry } from "prom-client";
 import { BodyTooLargeError } from "../bytes.ts";
+import { NotUtf8Error } from "../files/utf8.ts";
 import { createBoundedLog } from "../log/bounded-log.ts";
 import type { Logger } from "../log/log.ts";
 import { ClientGoneError } from "./held-body.ts";
@@ -33,6 +34,13 @@ export function createRequestReports({
     start: () => duration?.startTimer() ?? (() => undefined),
     answerError: (error, trace, route) => {
       if (error instanceof BodyTooLargeError) return { status: 413, body: describeLargeBody(error.limitBytes) };
+      if (error instanceof NotUtf8Error) {
+        const { line, column } = error.position;
+        return {
+          status: 400,
+          body: { error: `the body is not UTF-8 at line ${line}, column ${column}; encode it as UTF-8` },
+        };
+      }
       if (error instanceof ClientGoneError) {
         log.debug({ err: error }, "the client disconnected before its request was complete");
         // The client never reads this response; metrics count it as a client error.

@@ -45,6 +45,13 @@ describe("readPayment", () => {
       base64(createPayload((p) => ({ ...p, accepted: { ...p.accepted, asset: "0x\0" } }))),
       /accepted\.asset: expected text without control characters/,
     ],
+    [
+      "a resource that is not UTF-8",
+      Buffer.from(JSON.stringify(createPayload((p) => ({ ...p, resource: { url: "ÿ" } }))), "latin1").toString(
+        "base64",
+      ),
+      /not base64 of JSON in UTF-8/,
+    ],
     ["two joined headers", `${base64(createPayload())}, ${base64(createPayload())}`, /not base64 of JSON/],
   ])("rejects %s with a reason", (_name, header, message) => {
     expect(readPayment(header)).toEqual({ ok: false, message: expect.stringMatching(message) });

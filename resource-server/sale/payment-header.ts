@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { isDeepStrictEqual } from "node:util";
 import { decodePaymentSignatureHeader } from "@x402/core/http";
 import type { PaymentRequirements } from "@x402/core/types";
@@ -25,12 +26,8 @@ export type Payment = Readonly<{
  * `exact`, so that its earlier purchase is found by its authorization.
  */
 export function readPayment(header: string): Readonly<{ ok: true; payment: Payment } | { ok: false; message: string }> {
-  let decodedHeader: unknown;
-  try {
-    decodedHeader = decodePaymentSignatureHeader(header);
-  } catch {
-    return { ok: false, message: "PAYMENT-SIGNATURE is not base64 of JSON" };
-  }
+  const decodedHeader = decodeHeader(header);
+  if (decodedHeader === undefined) return { ok: false, message: "PAYMENT-SIGNATURE is not base64 of JSON in UTF-8" };
   try {
     const envelope = readEnvelope(decodedHeader, "");
     const scheme = schemes.find(({ name }) => name === envelope.accepted.scheme) ?? exact;
@@ -39,6 +36,15 @@ export function readPayment(header: string): Readonly<{ ok: true; payment: Payme
   } catch (error) {
     if (!(error instanceof MalformedPaymentError)) throw error;
     return { ok: false, message: `PAYMENT-SIGNATURE: ${error.path || "the whole value"}: ${error.problem}` };
+  }
+}
+
+/** The SDK's decoder replaces what is not UTF-8. */
+function decodeHeader(header: string): unknown {
+  try {
+    return isUtf8(Buffer.from(header, "base64")) ? decodePaymentSignatureHeader(header) : undefined;
+  } catch {
+    return undefined;
   }
 }
 
