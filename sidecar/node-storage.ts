@@ -21,7 +21,7 @@ export type NodeStorageDependencies = Readonly<{
 }>;
 
 /**
- * Watches the disk with the node's data and, if a claim is set, grows its volume; only then, the code for it is loaded. Disposing of the
+ * Watches the disk with the node's data and, if a claim is set, grows its volume; that code is loaded only with a claim. Disposing of the
  * result stops the watch.
  */
 export async function watchNodeStorage(

@@ -1,7 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { formatRejection, rejectConnection } from "./connections/rejected-connection.ts";
 
-/** Number of chunks per body that may be of any size, and min average bytes of the chunks beyond: a client that writes a call token by token sends a few thousand. */
+/**
+ * Number of chunks per body that may have any size, and min average size of further chunks: a client that writes a call token by token
+ * sends a few thousand.
+ */
 const [uncheckedChunks, averageBytesMin] = [4_096, 64];
 
 /** Whether a body's chunks are too small: node:http takes about a microsecond per chunk and a nanosecond per byte. */

@@ -115,7 +115,7 @@ const named: Readonly<Record<string, string>> = {
   runbook: "event.reference",
 };
 
-/** Converts an event's facts to fields: name and runbook, error, the facts with an ECS field, and the rest. */
+/** Converts an event's facts to log fields: the event's name and runbook, the error, the facts that have an ECS field, and the others. */
 export function toFields(facts: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { event, err, ...others } = facts;
   const fields: Record<string, unknown> = typeof event === "string" ? buildEventFields(event) : {};

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ConnectionMemory } from "./connection-memory.ts";
 import { deriveMemoryBounds, MemoryBudget } from "./memory-budget.ts";
 
-/** A budget of 100 bytes (or 100 times `scale`), 60 per address and 40 per connection, with a cache of this many. */
+/** A budget of 100 bytes (or 100 times `scale`), 60 per address and 40 per connection, with a cache of this size. */
 function startBudget(cachedBytes = 0, scale = 1) {
   const state = { cachedBytes };
   const cache = {

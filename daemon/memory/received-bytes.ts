@@ -70,7 +70,7 @@ export function copyToOwnMemory(bytes: Buffer): Buffer {
   return bytes.buffer.byteLength > 2 * bytes.length ? Buffer.from(bytes) : bytes;
 }
 
-/** Max length of a message that is parsed immediately, whatever the load, and never counted as buffered while it awaits its answer. */
+/** Max length of a message that is parsed at once, whatever the load, and whose bytes are not counted while it awaits its response. */
 export const smallMessageBytes = 4_096;
 
 /** Length above which a message is charged before it is parsed, and its caller checked before it arrives; it is parsed over several ticks. */

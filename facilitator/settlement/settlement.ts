@@ -20,7 +20,7 @@ export type Settlement = Transfer &
     owner: string | undefined;
   }>;
 
-/** Signed transaction of a settlement, which may settle others too. */
+/** Signed transaction of a settlement; other settlements may share it. */
 export type Attempt = Readonly<{
   hash: Hex;
   signer: Hex;

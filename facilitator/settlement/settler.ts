@@ -61,7 +61,7 @@ export function createSettler(
     entry.unrecorded = progress === undefined;
     if (progress !== undefined) entry.owner = await resolveOwner(progress, entry, ownership);
     if (progress !== undefined && progress.state !== "begun") return progress;
-    // Zero needs no transaction. Another amount of the payment was being settled before, and may have ended without a trace.
+    // Zero needs no transaction: an earlier settlement of another amount may have ended and left no record.
     if (payment.amount === 0n)
       return progress === undefined ? { state: "unused" } : { state: "pending", transaction: "" };
     if (await ledger.hasConflict(entry.settlement)) return { state: "rejected", rejection: nonceUsed };

@@ -56,8 +56,8 @@ export class ClientBacklog implements Disposable {
   }
 
   /**
-   * Writes bytes, in call order. Returns false if the caller should wait until `drained` returns true. A `head` is sent before the bytes in
-   * the same write, and is joined to them when the client reads them; at most `pieceBytes` may follow a head.
+   * Writes bytes, in call order. Returns false if the caller should wait until `drained` returns true. A `head` is sent right before the
+   * bytes, in the same write; the two are joined only when the client reads. At most `pieceBytes` may follow a head.
    */
   write(bytes: Buffer, head: Buffer = emptyBuffer): boolean {
     if (!this.isWaiting && bytes.length <= directBytes) {

@@ -121,8 +121,8 @@ export function createClaimLedger(
 }
 
 /**
- * Above the common part, deletes delivered responses, then unfetched ones of expired payments; never the response of a charged payment that
- * is still valid.
+ * Beyond the common part, deletes delivered responses, then unfetched ones of expired payments; never the response of a charged payment
+ * that is still valid.
  */
 function createTrimming(
   { responseBytes: bytesMax }: Readonly<{ responseBytes: number }>,

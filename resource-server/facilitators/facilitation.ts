@@ -108,7 +108,7 @@ const definite: ReadonlySet<string> = new Set(Object.values(reason)).difference(
 /** Error instead of a verdict, as returned by the published Go facilitator: `{error: "<reason>: <message>"}`. */
 const errorSchema = z.object({ error: z.string() }).transform(({ error }, context) => {
   const { reason: foundReason = "", message, revert } = readReason(error, undefined);
-  // If it adds nothing, it knows from the receipt that a transaction failed.
+  // Without such text, the facilitator knows from the receipt that a transaction failed.
   if (definite.has(foundReason) || /^\w+_transaction_failed$/.test(error)) return { reason: foundReason, message };
   if (revert !== undefined) return { reason: revert, message };
   const isUnsigned = /_failed_to_verify_signature: (?:recovery failed|invalid EOA)/.test(error);

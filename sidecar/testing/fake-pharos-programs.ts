@@ -1,4 +1,4 @@
-/** Name in the command line of every node in the family. */
+/** Name that the command line of every node in the family contains. */
 export const pharosProcess = "pharos_light";
 
 /**

@@ -153,7 +153,7 @@ function render(configPath: string, reading: UsableReading, configPlan: Plan, { 
 function formatDiff(configPath: string, reading: UsableReading, configPlan: Plan): string {
   const text = findWrite(configPlan)?.text;
   if (text === undefined) return "";
-  // As git does: without the root's slash, which would follow the prefix's.
+  // Omits the root's slash after the prefix's, as git does.
   const path = configPath.replace(/^\/+/, "");
   const patch = createTwoFilesPatch(`a/${path}`, `b/${path}`, reading.document.text, text, "", "", {
     context: 3,

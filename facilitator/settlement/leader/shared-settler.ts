@@ -114,7 +114,7 @@ export function createSharedSettler(
       using _call = calls.add(payment);
       if (watch.size() >= inFlightMax) throw createSettlementOverload("all", inFlightMax);
       let state = await onRecord(payment);
-      // Zero needs no transaction. Another amount of the payment was being settled before, and has ended without a trace.
+      // Zero needs no transaction: an earlier settlement of another amount has ended and left no record.
       if (state === undefined && payment.amount === 0n) return { state: "unused" };
       using _slot = state === undefined ? acquireSettlementSlot(slots, caller) : undefined;
       if (state === undefined) {

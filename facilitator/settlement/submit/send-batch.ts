@@ -118,7 +118,7 @@ async function handleRejected(
       { event: "transaction-nonce-taken", ...facts },
       "another transaction used this nonce; signing again with the next one",
     );
-    // One that waits at a higher nonce was signed again to fill a gap; whoever filled it, the tracker sends what is left.
+    // A transaction waiting at a higher nonce was signed again to fill a gap; the tracker sends those that are left, whatever filled the gap.
     const isWaiting = ({ attempts }: InFlightSettlement) => attempts.some(({ nonce }) => nonce > transaction.nonce);
     const isRetry = entries.every((entry) => entry.attempts.length <= foreignNoncesMax && !isWaiting(entry));
     return { again: isRetry ? [{ entries, replaced }] : [], unsent: [] };

@@ -83,7 +83,7 @@ async function readProcesses(directory: string): Promise<readonly HostProcess[]>
   return found;
 }
 
-/** Processes that are read before requests to the gateway get a turn: they take a millisecond. */
+/** Number of processes to read before requests to the gateway get a turn; reading them takes a millisecond. */
 const concurrentReadsMax = 100;
 
 /** Synchronous, because the kernel answers from memory: a promise per link takes three times as much CPU on a host with many processes. */

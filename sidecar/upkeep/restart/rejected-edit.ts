@@ -12,7 +12,7 @@ import { stat } from "node:fs/promises";
 /** Findings that prevent a node from starting. */
 const fatal: ReadonlySet<LintRule> = new Set(["missing-key", "wrong-type", "port-clash"]);
 
-/** A wrong monitor_config only disables the node's metrics; but which of two equal keys a node reads, anywhere, only its parser decides. */
+/** A wrong monitor_config only disables the node's metrics; but which of two duplicate keys a node reads, anywhere, depends on its parser. */
 function isFault({ rule, path }: LintFinding): boolean {
   return rule === "duplicate-key" || (fatal.has(rule) && !path.startsWith("chain.monitor_config"));
 }

@@ -47,7 +47,7 @@ export async function restartNode(driver: NodeDriver, context: RestartContext): 
   }
 }
 
-/** Stores a start after which the process exited: several in a row may indicate corrupt data. A successful start ends the row. */
+/** Stores a start after which the process exited: several in a row may indicate corrupt data. A successful start resets them. */
 export function recordStart(
   verified: Verification,
   { state: { dataEvidence }, clock }: Pick<RestartContext, "state" | "clock">,

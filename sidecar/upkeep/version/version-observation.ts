@@ -13,7 +13,7 @@ export type VersionState = Readonly<{
 
 export type ObservedVersion = Observation<VersionState>;
 
-/** Undefined until node and tool had a chance to report the version. `locationDoubt`: why the place is inconsistent with it. */
+/** Undefined until node and tool had a chance to report the version. `locationDoubt`: why the location is inconsistent with it. */
 export async function trackVersion({
   version: seen,
   observer,
