@@ -7,11 +7,13 @@ type BytePosition = Readonly<{ line: number; column: number }>;
 export class NotUtf8Error extends Error {
   override readonly name = "NotUtf8Error";
   readonly position: BytePosition;
+  readonly offset: number;
 
   constructor(bytes: Uint8Array, offset: number) {
     const position = locateByte(bytes, offset);
     super(`line ${position.line}, byte offset ${offset}, is not UTF-8; save the file as UTF-8`);
     this.position = position;
+    this.offset = offset;
   }
 }
 

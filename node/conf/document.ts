@@ -1,3 +1,4 @@
+import { isAscii } from "node:buffer";
 import { decodeUtf8, locateByte, NotUtf8Error } from "#daemon/files/utf8.ts";
 import { parseText, type ParsedText, type TextProblem } from "./parsed-text.ts";
 import type { ConfigProblem, TextPosition } from "./problem.ts";
@@ -8,46 +9,58 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export type ConfigDocument = ParsedText &
   Readonly<{
     byteOrderMark: boolean;
+    encoding: Encoding;
     value: JsonObject;
     chain: JsonObject;
   }>;
 
-type ConfigParseResult = Readonly<{ ok: true; document: ConfigDocument } | { ok: false; problem: ConfigProblem }>;
+/** `latin1`: some comments are not UTF-8. All else is ASCII then, so that each byte is one character, and edits preserve the comments. */
+type Encoding = "utf8" | "latin1";
 
-/** Parses a node.conf from bytes. It must be UTF-8, in strict JSON, JSON with comments or JSON5, and contain one object that has a `chain` object. */
+/** `finding` and `fix` are the parts of `message`. */
+type ParseProblem = ConfigProblem & Readonly<{ finding: string; fix: string }>;
+
+type ConfigParseResult = Readonly<{ ok: true; document: ConfigDocument } | { ok: false; problem: ParseProblem }>;
+
+/** Parses a node.conf from bytes. It must be UTF-8 (except comments: no parser of a node reads them), in strict JSON, JSON with comments or JSON5, and contain one object that has a `chain` object. */
 export function parseConfig(bytes: Uint8Array): ConfigParseResult {
-  const decoded = readText(bytes);
-  if (typeof decoded !== "string") {
-    const message = "is not UTF-8 text; write JSON, or restore the file from a backup.";
-    return { ok: false, problem: { reason: "NotText", message, ...decoded } };
-  }
-  const byteOrderMark = decoded.startsWith("\uFEFF");
-  const text = byteOrderMark ? decoded.slice(1) : decoded;
-  if (text.trim() === "") return reject("Empty", "is empty; expected a JSON object with a chain object.");
+  const decoded = decodeText(bytes);
+  if ("position" in decoded) return reject("NotText", decoded.finding, decoded.fix, decoded.position);
+  const { encoding } = decoded;
+  const byteOrderMark = decoded.text.startsWith("\uFEFF");
+  const text = byteOrderMark ? decoded.text.slice(1) : decoded.text;
+  const rewrite = "restore it from a backup, or write a JSON object with a chain object.";
+  if (text.trim() === "") return reject("Empty", "is empty", rewrite);
   const read = parseText(text);
   if (!read.ok) {
     const { reason, words, ...place } = read.problem;
-    return { ok: false, problem: { reason, message: messages[reason](words), ...place } };
+    return reject(reason, ...explanations[reason](words), place);
   }
   const { parsed } = read;
   const { value } = parsed;
-  if (!isJsonObject(value)) {
-    return reject("NotAnObject", `is ${describeType(value)}; expected a JSON object with a chain object.`);
-  }
+  if (!isJsonObject(value)) return reject("NotAnObject", `is ${describeType(value)}`, rewrite);
   const chain = value["chain"];
   if (!isJsonObject(chain)) {
     const [older] = chain === undefined ? findOlderForms(value) : [];
-    if (older !== undefined)
-      return reject("NoChain", `has no chain: ${older.key} ${older.message} To use it, ${older.fix}`);
+    if (older !== undefined) return reject("NoChain", `has no chain: ${older.key} ${older.message}`, older.fix);
     const found = chain === undefined ? "has no chain" : `has ${describeType(chain)} as chain`;
-    return reject("NoChain", `${found}; expected chain to be an object with monitor_config and startup_config.`);
+    const fix = "make chain an object with monitor_config and startup_config, or restore the file from a backup.";
+    return reject("NoChain", found, fix);
   }
-  return { ok: true, document: { ...parsed, byteOrderMark, value, chain } };
+  return { ok: true, document: { ...parsed, byteOrderMark, encoding, value, chain } };
 }
 
-/** Encodes a document's changed text, with the byte order mark of the original. */
-export function encodeConfig({ byteOrderMark }: Pick<ConfigDocument, "byteOrderMark">, text: string): Uint8Array {
-  return Buffer.from(`${byteOrderMark ? "\uFEFF" : ""}${text}`);
+/** Encodes a document's changed text, with the byte order mark and the encoding of the original. */
+export function encodeConfig(
+  { byteOrderMark, encoding }: Pick<ConfigDocument, "byteOrderMark" | "encoding">,
+  text: string,
+): Uint8Array {
+  return Buffer.from(`${byteOrderMark ? "\uFEFF" : ""}${text}`, encoding);
+}
+
+/** Returns whether everything but the comments is ASCII. */
+export function hasOnlyAsciiOutsideComments({ bare }: Pick<ParsedText, "bare">): boolean {
+  return isAscii(Buffer.from(bare));
 }
 
 /** Returns whether a value is an object with keys (not an array or null). */
@@ -67,26 +80,48 @@ function describeType(value: unknown): string {
   return type === "object" ? "an object" : `a ${type}`;
 }
 
-/** Returns the text, or the position of the first byte that is not UTF-8 text. */
-function readText(bytes: Uint8Array): string | TextPosition {
+type DecodedText = Readonly<
+  { text: string; encoding: Encoding } | { position: TextPosition; finding: string; fix: string }
+>;
+
+/** Returns the text, or the position of the first byte that prevents reading it. */
+function decodeText(bytes: Uint8Array): DecodedText {
+  const zeroAt = bytes.indexOf(0);
   try {
     const text = decodeUtf8(bytes);
-    const zeroAt = bytes.indexOf(0);
-    return zeroAt === -1 ? text : locateByte(bytes, zeroAt);
+    if (zeroAt === -1) return { text, encoding: "utf8" };
+    const fix = "restore it from a backup.";
+    return { position: locateByte(bytes, zeroAt), finding: "is not text: it contains a zero byte", fix };
   } catch (error) {
-    if (error instanceof NotUtf8Error) return error.position;
-    throw error;
+    if (!(error instanceof NotUtf8Error)) throw error;
+    const text = Buffer.from(bytes).toString("latin1");
+    const read = zeroAt === -1 ? parseText(text) : undefined;
+    if (read?.ok === true && hasOnlyAsciiOutsideComments(read.parsed)) return { text, encoding: "latin1" };
+    const byte = `0x${bytes[error.offset]?.toString(16)}`;
+    const fix = "convert it (`iconv -f latin1 -t utf8`, if it is Latin-1), or restore it from a backup.";
+    return { position: error.position, finding: `is not UTF-8 text (byte ${byte})`, fix };
   }
 }
 
-const messages: Readonly<Record<TextProblem["reason"], (words: string) => string>> = {
-  Truncated: (words) => `is incomplete JSON (${words}), perhaps partly written: write the whole file again.`,
-  TooDeep: (words) =>
-    `is ${words}; check that it is a node's configuration file. Reduce the nesting, or restore it from a backup.`,
+const explanations: Readonly<Record<TextProblem["reason"], (words: string) => [finding: string, fix: string]>> = {
+  Truncated: (words) => [
+    `is incomplete JSON (${words}), perhaps partly written`,
+    "correct it there, or write the whole file again.",
+  ],
+  TooDeep: (words) => [
+    `is ${words}`,
+    "check that it is a node's configuration file. Reduce the nesting, or restore it from a backup.",
+  ],
 };
 
-function reject(reason: ConfigProblem["reason"], message: string): ConfigParseResult {
-  return { ok: false, problem: { reason, message } };
+function reject(
+  reason: ConfigProblem["reason"],
+  finding: string,
+  fix: string,
+  position: Partial<TextPosition> = {},
+): ConfigParseResult {
+  const message = `${finding.replace(/\.$/, "")}; ${fix}`;
+  return { ok: false, problem: { reason, message, finding, fix, ...position } };
 }
 
 /** A top-level key that only earlier releases have, a message about the file, and how to update it. */

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { parseConfig } from "./document.ts";
 import { editConfig } from "./edit.ts";
 import type { ConfigChange } from "./monitor-change.ts";
 import { readDocument } from "../testing/read-document.ts";
@@ -42,4 +43,12 @@ test.each([
 test("rejects a change to a missing key", () => {
   const remove: ConfigChange = { kind: "remove", key: "a", reason };
   expect(editConfig(readDocument('{"chain": {"monitor_config": {}}}'), [remove])).toMatchObject({ ok: false });
+});
+
+test("rejects a value that a file with comments in Latin-1 can't hold", () => {
+  const parsed = parseConfig(Buffer.from('{"chain": {"monitor_config": {"a": 1}}} // r\xe9seau', "latin1"));
+  if (!parsed.ok) throw new Error(parsed.problem.message);
+  const set = (value: string): ConfigChange => ({ kind: "set", key: "a", value, from: 1, reason });
+  expect(editConfig(parsed.document, [set("n\xf8de")])).toMatchObject({ ok: false });
+  expect(editConfig(parsed.document, [set("node")])).toMatchObject({ ok: true });
 });

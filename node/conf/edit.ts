@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { readJson5Key, findJson5Node } from "#daemon/files/json5-tree.ts";
-import type { ConfigDocument, JsonObject } from "./document.ts";
+import { hasOnlyAsciiOutsideComments, type ConfigDocument, type JsonObject } from "./document.ts";
 import { removeProperty, renameKey, setValue } from "./editor.ts";
 import { applyChanges, type ConfigChange } from "./monitor-change.ts";
 import { parseText, type ParsedText } from "./parsed-text.ts";
@@ -28,6 +28,11 @@ export function editConfig(document: ConfigDocument, changes: readonly ConfigCha
       ok: false,
       message: "can't be edited without changing other content; correct chain.monitor_config manually.",
     };
+  }
+  if (document.encoding === "latin1" && !hasOnlyAsciiOutsideComments(after)) {
+    const message =
+      "has comments that are not UTF-8, so that only ASCII values can be written; `iconv -f latin1 -t utf8` converts it.";
+    return { ok: false, message };
   }
   return { ok: true, text: after.text };
 }

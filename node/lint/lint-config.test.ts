@@ -94,6 +94,15 @@ describe("gatehouse config lint", () => {
     }
   });
 
+  test.each(["", "{", "[]", "{}", "\0", Uint8Array.of(0xff), "[".repeat(200)])(
+    "names the fix of unusable content once: %j",
+    (content) => {
+      const [finding] = lintConfig(Buffer.from(content), undefined);
+      expect(finding?.message).not.toMatch(/write|restore|correct|convert|make|reduce/i);
+      expect(finding?.fix).toMatch(/\bbackup\b|write the whole file again\./);
+    },
+  );
+
   test("reports truncated JSON and JSON5", () => {
     expect(findings(/}\n$/, "")[0]).toMatch(/^13:1 unreadable  is incomplete JSON/);
     expect(findings('"chain"', "chain")[0]).toMatch(/^1:1 json5 {2}is JSON5, which can't be corrected in place\./);
@@ -203,7 +212,7 @@ describe("gatehouse config lint of the public family's files", () => {
     ]);
     expect(found.join()).not.toContain("Mig");
     expect(lint(published({}, {}).replace('"storage"', '"aldaba":{},"storage"'))).toHaveLength(1);
-    expect(lint("{}")[0]).toContain("unreadable  has no chain; expected chain to be an object");
+    expect(lint("{}")[0]).toContain("unreadable  has no chain. make chain an object");
   });
 
   test("reports metrics keys at the top level as the monitor.conf of an earlier release", () => {

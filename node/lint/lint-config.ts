@@ -29,16 +29,12 @@ export function lintConfig(bytes: Uint8Array, version: NodeVersion | undefined):
 function lintContent(bytes: Uint8Array, version: NodeVersion | undefined): readonly LintFinding[] {
   const parsed = parseConfig(bytes);
   if (!parsed.ok) {
-    const { reason, message, line = 1, column = 1 } = parsed.problem;
+    const { reason, finding, fix, line = 1, column = 1 } = parsed.problem;
     const text = new TextDecoder().decode(bytes);
     const whole = reason === "NoChain" ? parseText(text) : undefined;
     const tree = whole?.ok === true ? buildConfigTree(whole.parsed) : undefined;
     const older = tree === undefined ? [] : findOlderParts(tree);
-    const fix =
-      tree === undefined
-        ? "write the file as JSON; comments may stay."
-        : "add chain, or restore the file from a backup.";
-    const unreadable: LintFinding = { rule: "unreadable", path: "", line, column, message, fix };
+    const unreadable: LintFinding = { rule: "unreadable", path: "", line, column, message: `${finding}.`, fix };
     const secrets = tree === undefined ? [] : [...findSecretsInFile(tree), ...findSecretsInComments(tree)];
     return sortFindings([...(older.length === 0 ? [unreadable] : older), ...secrets]);
   }

@@ -176,7 +176,7 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
         otherWriter: { kind: "contested", perMinute: 61, untilMs: atMs, path: "/n/node.conf" },
       },
     },
-    "too soon. Nothing is restored; a running node keeps the configuration that it read at startup. node.conf was corrected 61 times within a minute",
+    "too soon. Nothing is restored, and the node is not restarted until this is fixed; a running node keeps the configuration that it read at startup. node.conf was corrected 61 times within a minute",
   ],
   [
     "ConfigReconciled",

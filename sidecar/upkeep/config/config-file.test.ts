@@ -40,36 +40,49 @@ async function withoutRootsRights<T>(work: () => Promise<T>): Promise<T> {
 
 describe("reports what is wrong with an unusable node.conf", () => {
   test.each([
-    ["that is empty", "", "node.conf is empty; expected a JSON object with a chain object."],
+    ["that is empty", "", "node.conf is empty; restore it from a backup, or write a JSON object with a chain object."],
     [
       "that is partly written",
       '{\n  "chain": {\n    "monitor',
-      "node.conf:3:13 is incomplete JSON (invalid end of input), perhaps partly written: write the whole file again.",
+      "node.conf:3:13 is incomplete JSON (invalid end of input), perhaps partly written; correct it there, or write the whole file again.",
     ],
     [
       "with a string as chain",
       '{"chain": "main"}',
-      "node.conf has a string as chain; expected chain to be an object with monitor_config and startup_config.",
+      "node.conf has a string as chain; make chain an object with monitor_config and startup_config, or restore the file from a backup.",
     ],
     [
       "without chain",
       "{}",
-      "node.conf has no chain; expected chain to be an object with monitor_config and startup_config.",
+      "node.conf has no chain; make chain an object with monitor_config and startup_config, or restore the file from a backup.",
     ],
     [
       "with too many nesting levels",
       `{"chain": ${"[".repeat(200_000)}`,
       "node.conf:1:110 is nested more than 100 levels deep; check that it is a node's configuration file. Reduce the nesting, or restore it from a backup.",
     ],
-    ["that is an array", "[]", "node.conf is an array; expected a JSON object with a chain object."],
+    [
+      "that is an array",
+      "[]",
+      "node.conf is an array; restore it from a backup, or write a JSON object with a chain object.",
+    ],
   ])("%s", async (_, content, words) => {
     expect(await wordsAbout(content)).toBe(words);
   });
 
   test("that is binary", async () => {
-    const words = "is not UTF-8 text; write JSON, or restore the file from a backup.";
+    expect(await wordsAbout("{\n\n\0}\n")).toBe(
+      "node.conf:3:1 is not text: it contains a zero byte; restore it from a backup.",
+    );
+    const words =
+      "is not UTF-8 text (byte 0xff); convert it (`iconv -f latin1 -t utf8`, if it is Latin-1), or restore it from a backup.";
     expect(await wordsAbout(Uint8Array.of(0x7f, 0x45, 0x4c, 0x46, 0xff, 0xfe))).toBe(`node.conf:1:5 ${words}`);
-    expect(await wordsAbout("{\n\n\0}\n")).toBe(`node.conf:3:1 ${words}`);
+    expect(await wordsAbout(Buffer.from('{"chain": {},\n "a": "\xff"}', "latin1"))).toBe(`node.conf:2:8 ${words}`);
+  });
+
+  test("that is not UTF-8 in comments only: it is usable", async () => {
+    expect(await wordsAbout(Buffer.from('{"chain": {}} // r\xe9seau', "latin1"))).toBe("usable");
+    expect(await wordsAbout(Buffer.from("{chain: {}} /* r\xe9seau */", "latin1"))).toBe("usable");
   });
 
   test("of 100 MB, without reading it", async () => {

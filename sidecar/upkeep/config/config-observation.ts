@@ -1,6 +1,6 @@
 import type { Observation } from "#health/observation.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
-import type { ConfigProblem, ConfigProblemReason } from "#node/conf/problem.ts";
+import { isUnusableByNode, type ConfigProblem, type ConfigProblemReason } from "#node/conf/problem.ts";
 import { type Plan, findWrite } from "../plan/plan.ts";
 import { describeChange } from "#node/conf/monitor-change.ts";
 import type { ConditionReport } from "#status/condition.ts";
@@ -92,13 +92,13 @@ export function deriveConfigReconciled({
 
 function describeUnusable({ problem, next }: Extract<ConfigValidity, { ok: false }>): ConfigReport {
   const { reason, message } = problem;
-  if (next === "stays")
-    return {
-      type,
-      status: "False",
-      reason,
-      message: `${message} Nothing is restored; a running node keeps the configuration that it read at startup.`,
-    };
+  if (next === "stays") {
+    const unguarded = isUnusableByNode(reason)
+      ? "Nothing is restored, and the node is not restarted"
+      : "Nothing is restored or corrected";
+    const until = `${unguarded} until this is fixed; a running node keeps the configuration that it read at startup.`;
+    return { type, status: "False", reason, message: `${message} ${until}` };
+  }
   if ("failure" in next) return { type, status: "False", reason: next.failure, message: `${message} ${next.message}` };
   if ("notRestored" in next) return { type, status: "False", reason, message: `${message} ${next.notRestored}` };
   const at = new Date(next.restoredAtMs).toISOString();

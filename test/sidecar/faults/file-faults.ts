@@ -58,7 +58,7 @@ export const fileFaults: readonly Fault[] = [
   unusable(
     "node.conf is empty",
     "Empty",
-    "…/node.conf is empty; expected a JSON object with a chain object.",
+    "…/node.conf is empty; restore it from a backup, or write a JSON object with a chain object.",
     holds(""),
   ),
   unusable(
@@ -70,7 +70,7 @@ export const fileFaults: readonly Fault[] = [
   unusable(
     "node.conf is not text",
     "NotText",
-    "…/node.conf:1:1 is not UTF-8 text; write JSON, or restore",
+    "…/node.conf:1:1 is not UTF-8 text (byte 0xff); convert it (`iconv -f latin1 -t utf8`",
     holds(Uint8Array.of(0xff, 0xfe, 0)),
   ),
   unusable(
@@ -79,13 +79,8 @@ export const fileFaults: readonly Fault[] = [
     "…/node.conf:1:101 is nested more than 100 levels deep",
     holds("[".repeat(5_000)),
   ),
-  unusable("node.conf holds an array", "NotAnObject", "…/node.conf is an array; expected a JSON object", holds("[]")),
-  unusable(
-    "node.conf has no chain",
-    "NoChain",
-    "…/node.conf has no chain; expected chain to be an object",
-    holds("{}"),
-  ),
+  unusable("node.conf holds an array", "NotAnObject", "…/node.conf is an array; restore it from a backup", holds("[]")),
+  unusable("node.conf has no chain", "NoChain", "…/node.conf has no chain; make chain an object", holds("{}")),
   unusable(
     "node.conf is larger than the limit",
     "TooLarge",

@@ -2,7 +2,7 @@ import { chown, readFile, rename, stat, truncate, writeFile } from "node:fs/prom
 import { expect, test } from "vitest";
 import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { readUntil } from "#daemon/testing/until.ts";
+import { generousMs, readUntil, until } from "#daemon/testing/until.ts";
 
 /** Nothing is restarted or restored, because these tests are about messages. */
 const onlyWords = {
@@ -19,24 +19,25 @@ const twice = driftedConfig.replace(
 );
 /** A text with a byte order mark and CRLF line endings. */
 const styled = (text: string) => `\uFEFF${text.replaceAll("\n", "\r\n")}`;
-const inForce = "Nothing is restored; a running node keeps the configuration that it read at startup.";
+const inForce =
+  "Nothing is restored, and the node is not restarted until this is fixed; a running node keeps the configuration that it read at startup.";
 
 /** Unusable contents and their messages; `config-file.test.ts` has the others. */
 const unusable: readonly (readonly [reason: string, content: string | Uint8Array, words: string])[] = [
-  ["Empty", "", `node.conf is empty; expected a JSON object with a chain object. ${inForce}`],
+  ["Empty", "", `node.conf is empty; restore it from a backup, or write a JSON object with a chain object. ${inForce}`],
   [
     "NotText",
     Uint8Array.of(0x7f, 0x45, 0x4c, 0x46, 0xff, 0xfe),
-    `node.conf:1:5 is not UTF-8 text; write JSON, or restore the file from a backup. ${inForce}`,
+    `node.conf:1:5 is not UTF-8 text (byte 0xff); convert it (\`iconv -f latin1 -t utf8\`, if it is Latin-1), or restore it from a backup. ${inForce}`,
   ],
   [
     "NoChain",
     '{"chain": "main"}',
-    `node.conf has a string as chain; expected chain to be an object with monitor_config and startup_config. ${inForce}`,
+    `node.conf has a string as chain; make chain an object with monitor_config and startup_config, or restore the file from a backup. ${inForce}`,
   ],
 ];
 
-test("reports why a node.conf is unusable and leaves it unchanged; corrects one with a byte order mark, CRLF and a different owner, and preserves these", async () => {
+test("reports why a node.conf is unusable and leaves it unchanged; corrects one with a byte order mark, CRLF, a comment in Latin-1 or a different owner, and preserves these", async () => {
   await using node = await createFakeNode();
   await using upkeep = await runUpkeep(node, onlyWords);
   await upkeep.reason("ConfigReconciled", "Reconciled");
@@ -49,7 +50,7 @@ test("reports why a node.conf is unusable and leaves it unchanged; corrects one 
   }
   await truncate(node.configPath, 100_000_000);
   expect((await upkeep.reason("ConfigReconciled", "TooLarge")).message.replace(node.configPath, "node.conf")).toBe(
-    `node.conf is larger than the limit of 65536 bytes; make it smaller. ${inForce}`,
+    `node.conf is larger than the limit of 65536 bytes; make it smaller. ${inForce.replace(", and the node is not restarted", " or corrected")}`,
   );
   expect((await stat(node.configPath)).size).toBe(100_000_000);
   await writeFile(node.configPath, twice);
@@ -63,6 +64,12 @@ test("reports why a node.conf is unusable and leaves it unchanged; corrects one 
   await upkeep.reason("ConfigReconciled", "Reconciled");
   expect(await node.config()).toBe(styled(right));
   if (isRoot) expect(await stat(node.configPath)).toMatchObject({ uid: 12_345, gid: 12_345 });
+  const inLatin1 = (text: string) => Buffer.from(`${text}// r\xe9seau\n`, "latin1");
+  await writeFile(node.configPath, inLatin1(driftedConfig));
+  const corrected = inLatin1(right);
+  await until("it is corrected", generousMs, async () => {
+    return (await readFile(node.configPath)).equals(corrected);
+  });
 });
 
 /** Runs an action with the permissions of a user who owns nothing. */
