@@ -79,7 +79,12 @@ test("reports when it allows the next restart", () => {
     budget.record("drift");
   }
   expect([budget.allowsAtMs("ordinary"), budget.allowsAtMs("roll-back")]).toEqual([hourMs + 20, hourMs + 10]);
+  const at = new Date(time.wallMs + hourMs - 10).toISOString();
+  const words = `restart.budgetPerHour allows the next restart at ${at} (3 in the last hour)`;
+  expect(budget.explainExhausted("ordinary")).toBe(words);
   time.monotonicMs = hourMs + 20;
   expect(budget.allows("ordinary")).toBe(true);
-  expect(createBudget(0).open().allowsAtMs("ordinary")).toBeUndefined();
+  const none = createBudget(0).open();
+  expect(none.allowsAtMs("ordinary")).toBeUndefined();
+  expect(none.explainExhausted("ordinary")).toBe("restart.budgetPerHour allows none");
 });

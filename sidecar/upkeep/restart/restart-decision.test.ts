@@ -3,13 +3,10 @@ import type { RestartBudget } from "./restart-budget.ts";
 import { createMaintenanceWindow, decideRestart, type RestartSituation } from "./restart-decision.ts";
 
 const open = createMaintenanceWindow({ maintenanceMs: 1, maintenanceTimeZone: "UTC" });
-const budget: RestartBudget = {
+const budget: Pick<RestartBudget, "used" | "allows" | "allowsAtMs"> = {
   used: () => 0,
   allows: () => true,
   allowsAtMs: () => undefined,
-  last: () => undefined,
-  end: () => undefined,
-  record: () => undefined,
 };
 const situation: RestartSituation = {
   due: { cause: "configuration", reason: "node.conf changed", urgent: false },

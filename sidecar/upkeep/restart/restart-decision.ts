@@ -56,12 +56,14 @@ type RestartWait =
   | "WaitingForWindow"
   | "BudgetExhausted";
 
+type ReadableBudget = Pick<RestartBudget, "used" | "allows" | "allowsAtMs">;
+
 const checkAgainMs = 60_000;
 
 /** Decides whether to restart now. Pure except that it reads the budget and the window. */
 export function decideRestart(
   situation: RestartSituation,
-  { budget, window }: Readonly<{ budget: RestartBudget; window: MaintenanceWindow }>,
+  { budget, window }: Readonly<{ budget: ReadableBudget; window: MaintenanceWindow }>,
 ): RestartDecision {
   const { due, driverProblem, wallMs } = situation;
   if (situation.running)
@@ -128,7 +130,7 @@ function waitWhileContested(
   return wait("Contested", message, checkAgainMs / 10);
 }
 
-function waitForBudget(situation: RestartSituation, why: string, budget: RestartBudget): RestartDecision {
+function waitForBudget(situation: RestartSituation, why: string, budget: ReadableBudget): RestartDecision {
   const { wallMs, monotonicMs, restart } = situation;
   const atMs = budget.allowsAtMs("ordinary");
   if (atMs === undefined) {

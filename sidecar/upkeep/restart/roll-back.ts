@@ -24,7 +24,7 @@ export async function rollBack(incident: RestartIncident, failure: string): Prom
   const restoreResult = await restoreHealthy(incident, failure, ran);
   const rolledBack = `The node did not recover: ${asSentence(failure)} ${restoreResult}`;
   if (!budget.allows("roll-back")) {
-    const message = `${rolledBack} The restart budget is used up, so it was not restarted again.`;
+    const message = `${rolledBack} It was not restarted again, because ${budget.explainExhausted("roll-back")}.`;
     return state.atomically(() => {
       events.add("roll-back", message, undefined, { by: "sidecar", outcome: "failure" });
       hold(message);

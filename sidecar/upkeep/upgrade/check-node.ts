@@ -19,7 +19,7 @@ export function* findObstacles(context: UpgradeContext): Generator<string> {
   if (isRestarting() || state.restartInFlight.get() !== undefined)
     yield "the node is being restarted; retry after that";
   if (!state.store.isWritable()) yield "the sidecar can't store its state (see Reconciling)";
-  if (!budget.allows("ordinary")) yield "the restart budget of this hour is exhausted (restart.budgetPerHour)";
+  if (!budget.allows("ordinary")) yield budget.explainExhausted("ordinary");
 }
 
 /** Explains why an upgrade in progress can't continue, and the remedy; undefined if it can. */
