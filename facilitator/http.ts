@@ -1,4 +1,5 @@
 import type { Context } from "hono";
+import type { SettleResponse, VerifyResponse } from "@x402/core/types";
 import { Counter, type Registry } from "prom-client";
 import { FairSlots } from "#daemon/fair-shares.ts";
 import { createBoundedLog, type BoundedLog } from "#daemon/log/bounded-log.ts";
@@ -79,7 +80,9 @@ async function handleRequest(
     const isTermsCheck = post.header(termsCheckHeader.toLowerCase()) !== undefined;
     const caller = { seller, idempotencyKey, isTermsCheck, request, address, signal };
     const { paymentPayload, paymentRequirements } = body;
-    return { status: 200, body: await facilitator[operation]({ paymentPayload, paymentRequirements }, caller) };
+    const verdict = await facilitator[operation]({ paymentPayload, paymentRequirements }, caller);
+    logRejection(verdict, caller, lines);
+    return { status: 200, body: verdict };
   } catch (error) {
     const { status, message } = describeError(error);
     const of = { operation, ...formatTraceInfo(request) };
@@ -92,6 +95,23 @@ async function handleRequest(
     const retrySeconds = error instanceof OverloadError ? error.retrySeconds : busyRetrySeconds;
     return { status, body: { error: message }, ...(isBusy ? { headers: askToRetry(retrySeconds) } : {}) };
   }
+}
+
+/** Logs a payment for which nothing was sent; the settlement of any other is logged with its result (`transfers.ts`). */
+function logRejection(verdict: VerifyResponse | SettleResponse, caller: CallerInfo, lines: BoundedLog): void {
+  const isVerdict = "isValid" in verdict;
+  const [rejection, cause] = isVerdict
+    ? [verdict.invalidReason, verdict.invalidMessage]
+    : [verdict.errorReason, verdict.errorMessage];
+  if (rejection === undefined || rejection === reason.pending || rejection === reason.duplicate) return;
+  if (caller.isTermsCheck === true || (!isVerdict && verdict.transaction !== "")) return;
+  const who = {
+    payer: verdict.payer,
+    caller: countCaller(caller),
+    ...(caller.request && formatTraceInfo(caller.request)),
+  };
+  const facts = { operation: isVerdict ? "verify" : "settle", reason: rejection, cause, ...who };
+  lines.info({ event: "payment-rejected", ...facts }, "payment rejected", who.caller);
 }
 
 function askToRetry(seconds: number): Readonly<Record<string, string>> {

@@ -154,12 +154,11 @@ async function judge(
   return startedProgress === undefined ? rejection : rejectRecorded(startedProgress, caller);
 }
 
-/** Creates the log of responses. It is bounded, because any caller can repeat a rejected or reported payment. */
+/** Creates the log of settlements. It is bounded, because any caller can repeat a reported payment. */
 function createResultLog(network: string, log: Logger) {
-  const rejections = createBoundedLog(log);
-  const settlements = createBoundedLog(log, saleLineLimit);
+  const lines = createBoundedLog(log, saleLineLimit);
   return ({ id, asset, payer, authorization }: SignedPayment, { request }: Caller, result: SettleResult): void => {
-    const lines = result.state === "rejected" ? rejections : settlements;
+    if (result.state === "rejected") return;
     const payment = namePayment({ network, asset, payer, nonce: authorization.nonce });
     const facts = {
       settlement: id,
@@ -221,8 +220,7 @@ const alreadySettled: Rejection = {
   message: "the payment was already settled; ask the client for another payment.",
 };
 
-function formatResultFacts(result: SettleResult): Readonly<Record<string, string>> {
-  if (result.state === "rejected") return { state: result.state, reason: result.rejection.reason };
+function formatResultFacts(result: Exclude<SettleResult, { state: "rejected" }>): Readonly<Record<string, string>> {
   if (result.state === "failed") return { state: result.state, reason: result.reason, transaction: result.transaction };
   return { state: result.state, transaction: result.state === "unused" ? "" : result.transaction };
 }

@@ -1,12 +1,16 @@
+import { KeyCounts } from "../fair-shares.ts";
 import type { LogEvent } from "./events/all-events.ts";
 import type { EventInfo, Logger } from "./log.ts";
 
 /** Max lines of one kind per interval; further lines are only counted. */
 export type LineLimit = Readonly<{ lines: number; everyMs: number }>;
 
-/** Writes log lines that clients trigger, at a limited rate. The message is one of a few constants; the facts distinguish lines with the same message. */
+/**
+ * Writes log lines that clients trigger, at a limited rate. The message is one of a few constants; the facts distinguish lines with the same
+ * message. If the caller is given, at most a quarter of the lines are about it, so that others' lines are written as well.
+ */
 export type BoundedLog = Readonly<{
-  [Level in "info" | "warn" | "error"]: (facts: EventInfo<LogEvent<Level>>, message: string) => void;
+  [Level in "info" | "warn" | "error"]: (facts: EventInfo<LogEvent<Level>>, message: string, caller?: string) => void;
 }>;
 
 /** Enough to see what is happening and to which clients: two lines a second, some 50 MB a day, regardless of the number of clients. */
@@ -18,10 +22,10 @@ export const defaultBound: LineLimit = { lines: 20, everyMs: 10_000 };
  * exits doesn't report its last omitted lines; metrics count them all.
  */
 export function createBoundedLog(log: Logger, bound: LineLimit = defaultBound): BoundedLog {
-  const byMessage = new Map<string, (write: () => void) => void>();
+  const byMessage = new Map<string, ReturnType<typeof limitLines>>();
   const at =
     <Name extends LogEvent>(report: (facts: EventInfo<Name>, message: string) => void) =>
-    (facts: EventInfo<Name>, message: string) => {
+    (facts: EventInfo<Name>, message: string, caller?: string) => {
       const { event } = facts;
       const lines =
         byMessage.get(message) ??
@@ -30,7 +34,7 @@ export function createBoundedLog(log: Logger, bound: LineLimit = defaultBound): 
           report(left, `${message}: more like this were omitted`);
         });
       byMessage.set(message, lines);
-      lines(() => report(facts, message));
+      lines(() => report(facts, message), caller);
     };
   return {
     info: at<LogEvent<"info">>((facts, message) => log.info(facts, message)),
@@ -46,19 +50,21 @@ export const saleLineLimit: LineLimit = { lines: 1_000, everyMs: 10_000 };
 export function limitLines(
   { lines, everyMs }: LineLimit,
   report: (omitted: number) => void,
-): (write: () => void) => void {
-  const state = { written: 0, omitted: 0 };
+): (write: () => void, caller?: string) => void {
+  const state = { written: 0, omitted: 0, byCaller: new KeyCounts() };
   const begin = () => {
     setTimeout(() => {
       const { omitted } = state;
-      Object.assign(state, { written: 0, omitted: 0 });
+      Object.assign(state, { written: 0, omitted: 0, byCaller: new KeyCounts() });
       if (omitted > 0) report(omitted);
     }, everyMs).unref();
   };
-  return (write) => {
+  return (write, caller) => {
     if (state.written === 0) begin();
-    if (state.written < lines) {
+    const isShareUsed = caller !== undefined && state.byCaller.get(caller) * 4 >= lines;
+    if (state.written < lines && !isShareUsed) {
       state.written += 1;
+      if (caller !== undefined) state.byCaller.increase(caller);
       write();
     } else state.omitted += 1;
   };
