@@ -63,11 +63,18 @@ test("creates a missing value, including one that was evicted", () => {
   expect(values).toEqual(["a 0", "b 1", "a 0", "c 3", "b 1", "a 5"]);
 });
 
-test("adds a new client in microseconds with 100,000 remembered", () => {
-  const entries = new LatestEntries<number>(100_000);
-  const startedAt = performance.now();
-  const clients = 300_000;
-  for (let at = 0; at < clients; at += 1) entries.set(`2001:db8::${at}`, at);
-  // Getting the first key of a Map took 67 to 112 µs.
-  expect((1_000 * (performance.now() - startedAt)) / clients).toBeLessThan(30);
+/** Returns the best of several times that adding clients takes while `remembered` of them are kept. */
+function measureAdding(remembered: number): number {
+  const times = Array.from({ length: 2 }, () => {
+    const entries = new LatestEntries<number>(remembered);
+    const startedAt = performance.now();
+    for (let at = 0; at < 150_000; at += 1) entries.set(`2001:db8::${at}`, at);
+    return performance.now() - startedAt;
+  });
+  return Math.min(...times);
+}
+
+test("adds a client about as fast with 100,000 remembered as with 1,000", () => {
+  // Getting the first key of a Map took a hundred times as long; misses of the processor's caches, five times.
+  expect(measureAdding(100_000)).toBeLessThan(20 * measureAdding(1_000));
 });

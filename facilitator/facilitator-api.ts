@@ -48,7 +48,7 @@ const rejections: Readonly<Record<number, ApiResponse>> = Object.fromEntries(
     400: "Not a valid payment request; the error has the path of the invalid field",
     401: "The API key is missing or wrong",
     413: "The body is too large",
-    415: "The body is not JSON",
+    415: "The body is not JSON, or is compressed",
     500: "The chain can't be queried, which says nothing about the payment",
     429: "Too many of the seller's payments are being verified, or a limit of the seller's own is reached; Retry-After says when to retry",
     503: "Too many requests in flight, or the ledger is unavailable; Retry-After says when to retry",

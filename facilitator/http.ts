@@ -4,6 +4,7 @@ import { Counter, type Registry } from "prom-client";
 import { FairSlots } from "#daemon/fair-shares.ts";
 import { createBoundedLog, type BoundedLog } from "#daemon/log/bounded-log.ts";
 import type { App, AppVariables } from "#daemon/http/app.ts";
+import { describeEncodedBody, isUnencoded } from "#daemon/http/held-body.ts";
 import type { JsonResponse, JsonPost, JsonPostHandlers } from "#daemon/http/json-posts.ts";
 import { formatTraceInfo } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log/log.ts";
@@ -63,6 +64,10 @@ async function handleRequest(
   if (!jsonType.test(contentType)) {
     const receivedType = contentType === "" ? "no Content-Type" : `Content-Type "${contentType}"`;
     return { status: 415, body: { error: `${receivedType}; send JSON with Content-Type: application/json` } };
+  }
+  const encoding = post.header("content-encoding");
+  if (!isUnencoded(encoding)) {
+    return { status: 415, body: { error: describeEncodedBody(encoding) }, headers: { "Accept-Encoding": "identity" } };
   }
   const text = await post.readText();
   if (text === undefined) {

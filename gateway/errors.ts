@@ -94,6 +94,11 @@ export function methodNotFound(method: string): RpcError {
   return { code: rpcCodes.methodNotFound, message: `the method ${shown}${end} does not exist/is not available` };
 }
 
+/** Returns the error for an id or a method that exceeds the limit. */
+export function nameTooLong(member: "id" | "method", limitBytes: number): RpcError {
+  return { code: rpcCodes.invalidRequest, message: `${member} too long: limited to ${limitBytes} bytes` };
+}
+
 export function batchTooLarge(items: number): RpcError {
   return { code: rpcCodes.invalidRequest, message: `batch too large: limited to ${items} calls` };
 }

@@ -18,6 +18,19 @@ export function rejectLargeBody({ headers }: IncomingMessage, limitBytes: number
   if (Number(headers["content-length"] ?? 0) > limitBytes) throw new BodyTooLargeError(limitBytes);
 }
 
+/** Whether a body is uncompressed, by its Content-Encoding: `identity` is none, but some clients send it. */
+export function isUnencoded(encoding: string | undefined): encoding is undefined {
+  return encoding === undefined || /^identity$/i.test(encoding);
+}
+
+const shownEncodingLength = 40;
+
+/** Describes the rejection of a body in this Content-Encoding. */
+export function describeEncodedBody(encoding: string): string {
+  const shown = encoding.slice(0, shownEncodingLength).replace(/[^\x20-\x7e]/g, "?");
+  return `unsupported Content-Encoding ${shown}; send the body uncompressed`;
+}
+
 /**
  * Reads a request's body of at most `limitBytes` into a buffer that grows by doubling. The buffer's size is charged to the client's memory,
  * as bytes that wait for the client. Returns undefined and releases the memory when the memory limit is reached; the rest of the body is

@@ -182,7 +182,7 @@ export class CallReader {
     }
     let isVersion2 = false;
     let id: string | undefined;
-    let method = "";
+    let method: string | undefined = "";
     let params: string | undefined;
     let members = 0;
     let at = skipSpace(bytes, this.at + 1);
@@ -203,7 +203,7 @@ export class CallReader {
           id = this.#slice(value, Math.min(end, value + nameBytes + 1));
           break;
         case "method":
-          method = end - value > nameBytes ? "" : (readName(bytes, value) ?? this.#readString(value, end));
+          method = readName(bytes, value) ?? this.#readMethod(value, end);
           break;
         case "params":
           params = this.#slice(value, end);
@@ -222,6 +222,12 @@ export class CallReader {
   /** Returns the value of the string at an offset; an empty one if the value there is not a string. */
   #readString(start: number, end: number): string {
     return isAt(this.#bytes, start, '"2.0"') ? "2.0" : parseString(this.#slice(start, end));
+  }
+
+  /** Returns the method at an offset; undefined if it is a string that is too long. */
+  #readMethod(start: number, end: number): string | undefined {
+    if (end - start <= nameBytes) return this.#readString(start, end);
+    return this.#bytes[start] === 0x22 ? undefined : "";
   }
 
   #slice(start: number, end: number): string {

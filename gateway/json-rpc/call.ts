@@ -1,4 +1,4 @@
-import { type RpcError, rpcErrors } from "../errors.ts";
+import { nameTooLong, type RpcError, rpcErrors } from "../errors.ts";
 import { isAt } from "./json-scanner.ts";
 
 /** One call from a client. Its parts are slices of the received bytes, as binary strings (one character per byte). */
@@ -53,23 +53,18 @@ export type MessageLimits = Readonly<{
 /** Max length of an id or a method name, as JSON text. */
 export const nameBytes = 1_024;
 
-/** Builds a call from its method and the JSON text of its other members, or returns the error to respond with. */
+/** Builds a call from its method (undefined: too long) and the JSON text of its other members, or returns the error to respond with. */
 export function buildCall(
   isVersion2: boolean,
   id: string | undefined,
-  method: string,
+  method: string | undefined,
   params: string | undefined,
 ): Call | BadCall {
-  const validId = id === undefined || isId(id);
-  if (!isVersion2 || !validId || method === "") {
-    return { id: validId ? (id ?? "null") : "null", error: rpcErrors.invalidRequest };
-  }
+  if (id?.startsWith("{") || id?.startsWith("[")) return { id: "null", error: rpcErrors.invalidRequest };
+  if (id !== undefined && id.length > nameBytes) return { id: "null", error: nameTooLong("id", nameBytes) };
+  if (method === undefined) return { id: id ?? "null", error: nameTooLong("method", nameBytes) };
+  if (!isVersion2 || method === "") return { id: id ?? "null", error: rpcErrors.invalidRequest };
   return { id, method, params: params === "null" ? undefined : params };
-}
-
-function isId(text: string): boolean {
-  const code = text.charCodeAt(0);
-  return code !== 0x7b && code !== 0x5b && text.length <= nameBytes;
 }
 
 /** Returns the value of a JSON string as a binary string; returns an empty one if the text is not a string. */

@@ -124,12 +124,20 @@ describe("readMessage", () => {
     expect(reading.next()).toMatchObject({ kind: "batch", calls: [{ method: "m" }, { method: "m" }, { id: "null" }] });
   });
 
-  it("accepts an id of 1 KiB and rejects a longer one", () => {
+  it("accepts an id or a method of 1 KiB, and names a longer one and the limit", () => {
+    const single = (id: string, error: object) => ({ kind: "single", call: { id, error, kib: 1 } });
+    const long = (name: string) => ({ code: -32600, message: `${name} too long: limited to 1024 bytes` });
     expect(read(call("[]", `"${"x".repeat(1_022)}"`))).toMatchObject({ call: { method: "m" } });
-    expect(read(call("[]", `"${"x".repeat(1_023)}"`))).toEqual(createInvalid("null", { kib: 1 }));
+    expect(read(call("[]", `"${"x".repeat(1_023)}"`))).toEqual(single("null", long("id")));
+    expect(read(call("[]", "9".repeat(1_025)))).toEqual(single("null", long("id")));
+    expect(read(`{"jsonrpc":"2.0","id":1,"method":"${"m".repeat(1_022)}"}`)).toMatchObject({ call: { id: "1" } });
+    expect(read(`{"jsonrpc":"2.0","id":1,"method":"${"m".repeat(1_023)}"}`)).toEqual(single("1", long("method")));
+    expect(read(`{"jsonrpc":"2.0","id":1,"method":{"a":"${"m".repeat(1_024)}"}}`)).toEqual(
+      createInvalid("1", { kib: 1 }),
+    );
   });
 
-  it("accepts 64 members and rejects 65, and rejects overlong method names and versions", () => {
+  it("accepts 64 members and rejects 65, and rejects overlong versions", () => {
     const roomy = { ...limits, callValues: 1_000 };
     const withMembers = (count: number) => {
       const otherMembers = Array.from({ length: count - 3 }, (_, at) => member(at)).join(",");
@@ -137,7 +145,6 @@ describe("readMessage", () => {
     };
     expect(withMembers(64)).toMatchObject({ call: { method: "m" } });
     expect(withMembers(65)).toEqual(createInvalid("null"));
-    expect(read(`{"jsonrpc":"2.0","id":1,"method":"${"m".repeat(1_024)}"}`)).toEqual(createInvalid("1", { kib: 1 }));
     expect(read(`{"jsonrpc":"2.0${'\\"'.repeat(40)}","id":1,"method":"m"}`)).toEqual(createInvalid("1"));
     expect(read(`{"jsonrpc":"2.0","id":1,"method":"m","${"\\u006d".repeat(12)}\\"":1}`)).toMatchObject({
       call: { method: "m" },

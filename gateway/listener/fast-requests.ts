@@ -2,6 +2,7 @@ import type { Identify } from "../callers/identify.ts";
 import { type RequestInfo, isJsonRpcType, parseRequestId } from "../callers/request-facts.ts";
 import { badRequestResponse } from "#daemon/http/connections/rejected-connection.ts";
 import { headEnd, findBodyLocation, type KeepMessageHead, type MessageHead, toBytes } from "../wire/message-head.ts";
+import { isUnencoded } from "#daemon/http/held-body.ts";
 import { largeBytes } from "#daemon/memory/received-bytes.ts";
 import { ChunkedRequest, type RequestRejection } from "./chunked-request.ts";
 import type { FastResponseContext } from "./fast-response.ts";
@@ -189,7 +190,7 @@ export function readFastHead(head: string, bytes: Uint8Array = toBytes(head)): F
   if (framing === undefined || isKept === undefined || (host === undefined && version === "1.1")) return undefined;
   const { lengthBytes } = framing;
   if (method === "POST" ? !isJsonRpcType(headers["content-type"]) : lengthBytes !== 0) return undefined;
-  if (headers.expect !== undefined) return undefined;
+  if (headers.expect !== undefined || !isUnencoded(headers["content-encoding"])) return undefined;
   const facts = {
     authorization: headers.authorization,
     forwardedFor: headers["x-forwarded-for"],

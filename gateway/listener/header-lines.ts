@@ -4,6 +4,7 @@ import { toBytes } from "../wire/message-head.ts";
 const noValues = {
   authorization: undefined,
   connection: undefined,
+  "content-encoding": undefined,
   "content-length": undefined,
   "content-type": undefined,
   expect: undefined,

@@ -1,4 +1,5 @@
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http";
+import { describeEncodedBody } from "#daemon/http/held-body.ts";
 import { formatRejection, rejectConnection } from "#daemon/http/connections/rejected-connection.ts";
 import type { RejectedIdentity } from "../callers/identify.ts";
 import { rateExceeded } from "../errors.ts";
@@ -38,6 +39,12 @@ export function notAllowed(what: "address" | "Host" | "Origin", setting: string)
 
 export function bodyTooLarge(limitBytes: number): HttpError {
   return { status: 413, text: `content length too large; at most ${limitBytes} bytes`, headers: [] };
+}
+
+/** Builds the rejection for a body in this encoding (RFC 9110, section 15.5.16): decompressing it could take any amount of memory. */
+export function unsupportedEncoding(encoding: string): HttpError {
+  const text = describeEncodedBody(encoding);
+  return { status: 415, text, headers: [["Accept-Encoding", "identity"]] };
 }
 
 /** Builds the rejection for a caller that already has `limit` WebSockets. */

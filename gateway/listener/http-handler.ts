@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { isUnencoded } from "#daemon/http/held-body.ts";
 import { readTarget } from "#daemon/http/request-target.ts";
 import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
 import type { CallerIdentity } from "../callers/identify.ts";
@@ -15,6 +16,7 @@ import {
   httpErrors,
   reject,
   rejectCredential,
+  unsupportedEncoding,
   writeRejection,
   type HttpError,
 } from "./http-errors.ts";
@@ -77,6 +79,8 @@ export class HttpHandler {
     }
     if (method !== "POST") return reject(request, response, httpErrors.methodNotAllowed);
     if (!isJsonRpcType(headers["content-type"])) return reject(request, response, httpErrors.unsupportedType);
+    const encoding = headers["content-encoding"];
+    if (!isUnencoded(encoding)) return reject(request, response, unsupportedEncoding(encoding));
     const exchange = { request, response, facts: toRequestInfo(request), cors };
     const error = this.#judgeHead(exchange);
     if (error !== undefined) return this.#rejectBody(exchange, error);

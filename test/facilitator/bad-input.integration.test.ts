@@ -119,7 +119,7 @@ test.each<[string, (payment: PaymentBody) => unknown, RegExp]>([
   expect(callsForPayments()).toBe(0);
 });
 
-test("returns 400 for invalid JSON, 415 for another content type, 413 for a body over the limit", async () => {
+test("returns 400 for invalid JSON, 415 for another content type or an encoding, 413 for a body over the limit", async () => {
   const post = scene.facilitator.post;
   expect(await post("/verify", '{"paymentPayload": ')).toEqual({
     status: 400,
@@ -128,6 +128,10 @@ test("returns 400 for invalid JSON, 415 for another content type, 413 for a body
   expect(await post("/settle", "{}", { "Content-Type": "text/plain" })).toEqual({
     status: 415,
     body: { error: 'Content-Type "text/plain"; send JSON with Content-Type: application/json' },
+  });
+  expect(await post("/verify", "{}", { "Content-Encoding": "gzip" })).toEqual({
+    status: 415,
+    body: { error: "unsupported Content-Encoding gzip; send the body uncompressed" },
   });
   expect(await post("/verify", JSON.stringify({ filler: "x".repeat(70_000) }))).toEqual({
     status: 413,

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { mkdtempDisposable, writeFile } from "node:fs/promises";
+import { mkdtempDisposable, open, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,9 +11,6 @@ import { findListeningSockets, readProcessStart } from "./host-processes.ts";
 const heading = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode";
 const row = (local: string, state: string, inode: number) =>
   `   0: ${local} 00000000:0000 ${state} 00000000:00000000 00:00000000 00000000     0        0 ${inode} 1 0 100 0 0 10 0`;
-/** Time that a table may block the thread: reading all of this one takes ten times as long. */
-const maxMs = 30;
-
 test("finds only the sockets listening on the given port", async () => {
   await using directory = await mkdtempDisposable(join(tmpdir(), "sockets-"));
   const table = join(directory.path, "tcp");
@@ -28,17 +25,28 @@ test("finds only the sockets listening on the given port", async () => {
   expect([...found]).toEqual(["socket:[11]", "socket:[13]"]);
 });
 
+/** Returns the best of several times: other load can only slow a run down. */
+async function measure(run: () => Promise<void>): Promise<number> {
+  const times: number[] = [];
+  for (let tries = 0; tries < 5; tries += 1) {
+    const startedAt = performance.now();
+    await run();
+    times.push(performance.now() - startedAt);
+  }
+  return Math.min(...times);
+}
+
 test("does not read the connections, however many there are", async () => {
   await using directory = await mkdtempDisposable(join(tmpdir(), "sockets-"));
   const table = join(directory.path, "tcp");
   const connections = Array.from({ length: 100_000 }, (_, at) => row("0100007F:2171", "06", 100 + at));
   await writeFile(table, `${[heading, row("0100007F:2171", "0A", 11), ...connections].join("\n")}\n`);
-  await findListeningSockets(1, [table]);
-  const cpuBefore = process.threadCpuUsage();
-  const found = await findListeningSockets(0x2171, [table]);
-  const { user, system } = process.threadCpuUsage(cpuBefore);
-  expect([...found]).toEqual(["socket:[11]"]);
-  expect((user + system) / 1_000).toBeLessThan(maxMs);
+  const find = async () => expect([...(await findListeningSockets(0x2171, [table]))]).toEqual(["socket:[11]"]);
+  const readAll = async () => {
+    await using file = await open(table);
+    for await (const line of file.readLines()) expect(line).not.toBe("");
+  };
+  expect(await measure(find)).toBeLessThan((await measure(readAll)) / 4);
 });
 
 test.skipIf(process.platform !== "linux")("finds a listening socket on this machine", async () => {
@@ -69,7 +77,7 @@ test("never underestimates a process's age, however long this process stalls dur
     }
     const start = await asked;
     expect(start?.monotonicMs).toBeLessThan(begun.monotonicMs + precisionMs);
-    expect(start?.monotonicMs).toBeGreaterThan(begun.monotonicMs - 2_000);
+    expect(start?.monotonicMs).toBeGreaterThan(begun.monotonicMs - 20_000);
     expect(start?.wallMs).toBeLessThan(begun.wallMs + precisionMs);
   } finally {
     child.kill("SIGKILL");
