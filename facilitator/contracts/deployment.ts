@@ -134,7 +134,7 @@ const receiptPollMs = 250;
  * omits contracts that the chain already has.
  *
  * @throws {DeploymentError} when the account has pending transactions, which may be those of an interrupted run; when
- * one is rejected, fails, or is not mined in time.
+ * one is rejected, fails, or is not mined in time, and the contract is missing then.
  */
 export async function deployContracts({ steps, fees }: DeploymentPlan, parts: DeployParts): Promise<void> {
   const { chain, transport, account, report } = parts;
@@ -149,17 +149,19 @@ export async function deployContracts({ steps, fees }: DeploymentPlan, parts: De
   const wallet = createWalletClient({ account, transport });
   const send = async (call: Readonly<{ to: Hex; value?: bigint; data?: Hex; gas?: bigint }>) =>
     waitForReceipt(chain, await wallet.sendTransaction({ ...call, ...fees, chain: null }));
-  for (const { contract, creation, gas, fund } of steps) {
-    if (creation.kind === "create2") {
-      await send({ to: canonicalContracts.create2Deployer.address, data: creation.data, gas });
-    } else {
-      if (fund > 0n) await send({ to: creation.sender, value: fund });
-      await sendPresigned(chain, creation);
-    }
-    if ((await chain.getCode({ address: contract.address })) === undefined) {
-      throw new DeploymentError(`${contract.name} has no code at ${contract.address} after its transaction`);
-    }
-    report(`${contract.name} is deployed at ${contract.address}`);
+  const deploy = async ({ creation, gas, fund }: PlannedStep) => {
+    if (creation.kind === "create2")
+      return send({ to: canonicalContracts.create2Deployer.address, data: creation.data, gas });
+    if (fund > 0n) await send({ to: creation.sender, value: fund });
+    return sendPresigned(chain, creation);
+  };
+  for (const step of steps) {
+    const { name, address: at } = step.contract;
+    const failure = await deploy(step).catch((error: unknown) => error);
+    // Another run may have deployed it in the meantime, so that this transaction failed.
+    if ((await chain.getCode({ address: at })) === undefined)
+      throw failure ?? new DeploymentError(`${name} has no code at ${at} after its transaction`);
+    report(`${name} is deployed at ${at}`);
   }
 }
 

@@ -15,6 +15,7 @@ import {
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { startListening } from "#daemon/http/listening-sockets.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { listenLocally } from "#daemon/testing/local-server.ts";
 import { runContractsCheck, runContractsDeploy, type DeployOptions } from "#facilitator/contracts/contracts-command.ts";
 import { canonicalContracts, type CanonicalContract } from "#x402/contracts.ts";
@@ -172,6 +173,27 @@ test("continues a killed deployment without resending its transactions", async (
   const { status, printed } = await run([other], { initCodes: [data], rpcUrl: source.url });
   expect(status).toBe(1);
   expect(printed).toContain(`${payer.address} has transactions in flight (1); rerun this once they are mined`);
+});
+
+test("succeeds although its transaction reverts, if another run has deployed the contract meanwhile", async () => {
+  const { contract, data } = makeCreate2("Raced");
+  const other = privateKeyToAccount(generatePrivateKey());
+  await source.request("anvil_setBalance", [other.address, toHex(parseEther("1"))]);
+  await source.mine();
+  const confirm = async () => {
+    const wallet = createWalletClient({ account: other, transport: http(source.url) });
+    const fees = { maxFeePerGas: parseGwei("90"), maxPriorityFeePerGas: parseGwei("90") };
+    await wallet.sendTransaction({ to: deployer, data, gas: 200_000n, ...fees, chain: null });
+    return true;
+  };
+  const running = run([contract], { initCodes: [data], yes: false, confirm, rpcUrl: source.url });
+  await until("both transactions are pending", generousMs, async () => {
+    const { pending } = await source.request<{ pending: Hex }>("txpool_status");
+    return Number(pending) === 2;
+  });
+  await source.mine();
+  expect(await running).toMatchObject({ status: 0, printed: expect.stringContaining("Raced is deployed at") });
+  expect(await read(source).getTransactionCount({ address: payer.address }), "its own was mined too").toBe(1);
 });
 
 test("sends no presigned transaction that would fail, and suggests another node", async () => {
