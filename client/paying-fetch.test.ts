@@ -26,7 +26,7 @@ describe("payingFetch", () => {
     expect(JSON.stringify(events)).not.toContain(signature);
   });
 
-  it("returns a response with all methods beside a Hono server, which replaces the global Response", async () => {
+  it("returns a complete Response next to a Hono server, which replaces the global one", async () => {
     const Own = Response;
     getRequestListener(() => new Own());
     expect(Response).not.toBe(Own);

@@ -34,11 +34,11 @@ const policy = {
 };
 const keys = { ...policy, setting: "gateway.callers.keysPath", path: "/etc/keys.json5" };
 
-test("without hot-reloaded files there is no condition", () => {
+test("reports no condition without hot-reloaded files", () => {
   expect(deriveFilesCondition([])).toBeUndefined();
 });
 
-test("files in effect are True, and listed", () => {
+test("reports True and lists the active files", () => {
   expect(deriveFilesCondition([policy, keys])).toEqual({
     type: "FilesLoaded",
     status: "True",
@@ -47,7 +47,7 @@ test("files in effect are True, and listed", () => {
   });
 });
 
-test("a rejected file is False, with the reason and the version still in effect", () => {
+test("reports False for a rejected file, with the reason and the version that stays active", () => {
   expect(deriveFilesCondition([{ ...policy, problems: ["ranges: no.", "tiers: no."] }, keys])).toEqual({
     type: "FilesLoaded",
     status: "False",

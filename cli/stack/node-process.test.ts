@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { runOps } from "./node-process.ts";
 
-test("the node's ops doesn't get any of the services' secrets in its environment", async () => {
+test("keeps the services' secrets out of the environment of the node's ops", async () => {
   const directory = await makeTestDirectory();
   await writeFile(join(directory, "ops"), "#!/bin/sh\nenv >environment\n", { mode: 0o700 });
   vi.stubEnv("GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN", "planted-token");

@@ -71,7 +71,7 @@ type Started<Starts extends readonly Promise<AsyncDisposable>[]> = {
 
 export type PartGroup = AsyncDisposable &
   Readonly<{
-    /** Adds parts that start in parallel, also those beside a failed one, whose error it throws. */
+    /** Adds parts that start in parallel. If one fails, keeps the others and throws its error. */
     start: <const Starts extends readonly Promise<AsyncDisposable>[]>(starts: Starts) => Promise<Started<Starts>>;
   }>;
 

@@ -16,7 +16,7 @@ test.runIf(process.platform === "linux")("fails where nothing can be created", (
   expect(() => createDirectory("/proc/x/y")).toThrow("ENOENT");
 });
 
-test("fails below a file", async () => {
+test("fails if the parent is a file", async () => {
   const file = join(await makeTestDirectory(), "file");
   await writeFile(file, "");
   expect(() => createDirectory(file)).toThrow("EEXIST");

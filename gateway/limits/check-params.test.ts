@@ -297,7 +297,7 @@ describe("tracer options", () => {
     }
   });
 
-  it("always name callTracer to the node, even by default", () => {
+  it("always specify callTracer to the node, even by default", () => {
     expect(check("debug_traceTransaction", [hash])).toEqual({
       kind: "pass",
       params: JSON.stringify([hash, { tracer: "callTracer" }]),

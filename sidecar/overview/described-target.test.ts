@@ -11,7 +11,7 @@ const status = {
   figures: {},
 };
 
-test.each([true, false])("passes on whether the state began before the sidecar started: %s", (beganEarlier) => {
+test.each([true, false])("reports whether the state began before the sidecar started: %s", (beganEarlier) => {
   const parsedStatus = targetStatus.parse({ ...status, headline: { ...status.headline, beganEarlier } });
   const nowMs = Date.parse(status.at);
   expect(describeTarget(parsedStatus, nowMs)).toMatchObject({ sinceMs: nowMs - 120_000, beganEarlier });

@@ -173,7 +173,7 @@ describe("the copy of a node's volume", () => {
     expect(killAt).toBeGreaterThan(10);
   });
 
-  test(`is fully restored if that is killed ${ofSteps} and then repeated`, { timeout: manyProcessesMs }, async () => {
+  test(`is fully restored if the restore is killed ${ofSteps} and then repeated`, { timeout: manyProcessesMs }, async () => {
     const liveFilesBefore = await live();
     let killAt = firstStep;
     for (let isKilled = true; isKilled; killAt += stride) {

@@ -69,12 +69,12 @@ const pages = globSync(["*.md", "*/README.md", "docs/**/*.md"], {
   .filter((path) => path !== "CHANGELOG.md" && path !== "docs/settings.md")
   .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
 
-describe("the defaults that pages state", () => {
-  it.each(pages)("are those of the settings: $path", ({ text }) => {
+describe("the defaults stated on pages", () => {
+  it.each(pages)("match the settings: $path", ({ text }) => {
     expect(findWrong(findStated(text))).toEqual([]);
   });
 
-  it("are those of the settings in the list of bounds", () => {
+  it("match the settings in the list of bounds", () => {
     const stated = findStated(readFileSync(join(root, "test/bounds/README.md"), "utf8"), true);
     expect(stated.filter((one) => readNumber(one) !== undefined).length).toBeGreaterThan(50);
     expect(findWrong(stated)).toEqual([]);

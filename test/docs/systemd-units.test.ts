@@ -26,7 +26,7 @@ describe("the systemd units", () => {
     expect(paths).toEqual(Object.keys(exposures));
   });
 
-  it.each(paths)("%s runs a command that is there, in directories of its own, without a privilege", (path) => {
+  it.each(paths)("%s runs an existing command in its own directories, without privileges", (path) => {
     const service = findService(path);
     expect(serviceNames).toContain(service);
     expect(readLines(path)).toEqual(
@@ -54,7 +54,7 @@ describe("the systemd units", () => {
     expect(readLines(path)).toContain(path.includes("sidecar") ? "ReadWritePaths=/data/node" : "DynamicUser=yes");
   });
 
-  it("passes the signer's key, which root alone reads, as a setting that the facilitator takes", async () => {
+  it("passes the signer's key, which only root can read, as a facilitator setting", async () => {
     const lines = readLines("gatehouse-facilitator.service");
     expect(lines).toContain("LoadCredential=signer-key:/etc/gatehouse/signer-key");
     const [, path] = /_SIGNER_PRIVATE_KEY_FILE=(.+)/.exec(lines.join("\n")) ?? [];

@@ -173,7 +173,7 @@ test("enforces a named seller's limits, and its gas of 24 hours even after kill 
   expect(limited.process.output()).not.toMatch(/seller-[AB]/);
 });
 
-test("refuses to start with a too short key, without printing it", async () => {
+test("rejects a key that is too short at startup, without printing it", async () => {
   const env = buildFacilitatorEnvironment(
     scene.place("short", { env: { GATEHOUSE_FACILITATOR_API_KEYS: `${keyA} short-one` } }),
   );

@@ -329,7 +329,7 @@ test("opens a channel in a plain token by a Permit2 deposit", async () => {
   });
 });
 
-test("submits a claim once despite kill -9, and refuses to refund its deposit as a payment", async () => {
+test("submits a claim once despite kill -9, and rejects a refund of its deposit as a payment", async () => {
   await using slow = await startPaymentChain({ blockTimeSeconds: 3_600 });
   await using ledgers = await createLedgerFolder();
   const env = { GATEHOUSE_FACILITATOR_SETTLEMENT_GAS_LIMIT: "500000" };

@@ -133,7 +133,7 @@ test("deploys missing contracts from a file and another chain after confirmation
   expect(await runContractsCheck({ rpcUrl: target.url, contracts: contracts.slice(0, 3) }, output)).toBe(0);
 });
 
-test("names a pruned node, and a proxy's page in one line, as the reason for a contract that can't be copied", async () => {
+test("reports a pruned node, or a proxy's page in one line, as the reason why a contract can't be copied", async () => {
   const { contract, data } = makeCreate2("Copied");
   const parts = { log: createLog({ service: "test", level: "silent" }), signal: new AbortController().signal };
   await using prunedAnvil = await startAnvil({ chainId: 1, blockTimeSeconds: 3_600 }, parts);

@@ -194,7 +194,7 @@ describe("gatehouse ledger refund", () => {
     expect(gain).toBe(amount);
   });
 
-  it("rejects a refund that the payee can't pay the gas of, before signing", async () => {
+  it("rejects a refund whose gas the payee can't pay, before signing", async () => {
     const balance = await chain.anvil.request("eth_getBalance", [payee.address, "latest"]);
     await chain.anvil.request("anvil_setBalance", [payee.address, "0x1"]);
     const { status, stderr } = await refund(payments[4] ?? "");

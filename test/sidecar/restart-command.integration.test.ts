@@ -15,7 +15,7 @@ async function restart(upkeep: RunningUpkeep, more: Partial<Confirmation> = {}) 
   return { status, ...printed() };
 }
 
-test("gatehouse restart restarts the node once the user confirms, and shows which sidecar it asks; waits, and reports why, if node.conf is a directory or a program is missing", async () => {
+test("gatehouse restart shows its sidecar and restarts the node once the user confirms; waits, with the reason, if node.conf is a directory or a program is missing", async () => {
   await using node = await startFakeNode(desiredConfig);
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" });
   await upkeep.reason("NoRestartPending", "NoRestart");

@@ -39,7 +39,7 @@ test("rejects a port on which the sidecar could not reach the node, and reports 
   expect((await judge({ before, edit: withPorts("18100", "18400") }))?.words).toContain("node.webSocketUrl");
 });
 
-test("lets the node's port change if ports are mapped between the sidecar and the node", async () => {
+test("accepts a changed node port if ports are mapped between the sidecar and the node", async () => {
   const before = withPorts("8100", "8200");
   expect(await judge({ before, edit: withPorts("8101", "8201") })).toBeUndefined();
 });

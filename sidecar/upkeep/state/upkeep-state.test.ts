@@ -19,7 +19,7 @@ test.each([
   [{ stage: "back-config", newRan: true, failure: "no block arrived" }, "back-installing"],
   [{ stage: "back-proving", newRan: true, failure: "no block arrived" }, "back-proving"],
   [{ stage: "back-proving", newRan: false, failure: "the disk is full" }, "back-restarting"],
-])("continues an upgrade left in flight by an earlier release: %o", (record, stage) => {
+])("continues an upgrade left in progress by an earlier release: %o", (record, stage) => {
   const database = new DatabaseSync(join(directory, upkeepStateFile));
   database.exec("PRAGMA user_version = 4");
   database.prepare("INSERT INTO fact VALUES ('upgrade', ?)").run(JSON.stringify(record));

@@ -29,7 +29,7 @@ describe("calls queued for the node", () => {
   });
 
   it.each([1, 100])(
-    "use the turns of all callers waiting for the same response (batches to the node: %i)",
+    "use the scheduling rounds of all callers waiting for the same response (batches to the node: %i)",
     async (batchItems) => {
       await restart({ upstream: { connections: 1, queuedCallsPerCaller: 4_096, batchItems }, ...shared });
       const shown = async (line: string) => (await gateway.metrics.metrics()).includes(`${line}\n`);

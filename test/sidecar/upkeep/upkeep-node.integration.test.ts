@@ -39,7 +39,7 @@ test.each([
   expect(await wordsAbout(text, "UnexpectedOutput")).toBe(words);
 });
 
-test("does not report a manual start before the sidecar's own as a failure", async () => {
+test("does not report a failure if the node was started manually before the sidecar's own start", async () => {
   await using node = await startFakeNode();
   const { ops } = node.programs;
   await rename(ops, `${ops}-by-hand`);

@@ -169,7 +169,7 @@ test.each([
   [0o750, 0o640],
   [0o777, 0o644],
   [0o700, 0o600],
-])("writes a deleted file so that whoever reads its directory, with mode %o, can read it", async (mode, expected) => {
+])("writes a deleted file so that every user who can read its directory, with mode %o, can read it", async (mode, expected) => {
   const directory = await makeTestDirectory();
   await chmod(directory, mode);
   const owner = process.geteuid?.() === 0 ? 12_345 : (process.geteuid?.() ?? 0);

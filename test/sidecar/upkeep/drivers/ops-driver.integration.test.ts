@@ -66,7 +66,7 @@ test.concurrent("does not mistake an old process that exits slowly for a verifie
   expect(await read(node, "locked.log")).toBe("");
 });
 
-test.concurrent("kills a node that does not exit after SIGTERM and reports it, and restarts a node that finds its lock held", async () => {
+test.concurrent("kills a node that does not exit after SIGTERM and reports it, and restarts a node that finds its data locked", async () => {
   await using node = await startOpsNode("never");
   await using upkeep = await runUpkeep(node, { ...settings, GATEHOUSE_SIDECAR_OPS_STOP_TIMEOUT_SECONDS: "1" });
   await settle(node, upkeep);
