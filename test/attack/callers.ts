@@ -54,8 +54,8 @@ export function startCallers(target: Target, addresses: string): Callers {
 }
 
 /**
- * Starts callers that each send requests at their own pace, one after the other; `deed` sends a request and returns the response's fault,
- * or undefined.
+ * Starts callers that each send requests at their own pace, one after the other. `deed` sends one request, and returns what is wrong with
+ * the response, or undefined.
  */
 export function startPacedCallers(
   { count, everyMs }: Pace,

@@ -39,7 +39,7 @@ type Condition = Readonly<{ type: string; status: string; reason: string; messag
 
 type Page = Readonly<{ verdict: { level: string }; headline: { cause: string }; conditions: readonly Condition[] }>;
 
-/** Monitors the page, readiness and memory; the first page is assumed to be true of the node, which does not change. */
+/** Monitors the page, readiness and memory. The first page is the reference, because the node itself does not change. */
 export async function startWitness(sidecar: AttackedSidecar): Promise<Witness> {
   const before = await lookAt(sidecar);
   return watchServices({ memory: sidecar.memory, unready: () => checkReadiness(sidecar) }, async () => {
@@ -82,7 +82,7 @@ async function lookAt({ statusUrl }: AttackedSidecar): Promise<Page> {
 
 const isSlow = ({ type, status }: Condition) => type === "GatewayResponsive" && status === "False";
 
-/** Returns the verdict unless it is the first one or healthy: the node serves throughout. */
+/** Returns a changed verdict, unless it is `degraded`: a degraded node still serves. */
 function deriveVerdict({ verdict: { level } }: Page, { verdict, headline }: Page): readonly string[] {
   return verdict.level === level || verdict.level === "degraded" ? [] : [`verdict ${verdict.level}: ${headline.cause}`];
 }

@@ -94,7 +94,7 @@ it(
     await underWay(2_048);
     const rejectedResponse = await ask(gateway.url, storage(9_999), { address: "198.51.100.4" });
     expect([rejectedResponse.status, readErrorCode(rejectedResponse.text)]).toEqual([429, -32_005]);
-    // The gateway still serves what it knows by itself.
+    // The gateway still responds if it needs no node for that.
     expect((await ask(gateway.url, constant, { address: "198.51.100.4" })).status).toBe(200);
     reads.letGo();
     await until("all have a response", generousMs, () =>

@@ -46,7 +46,7 @@ it("limits the request body size", async () => {
     `Content-Length: ${mostBytes + 1}\r`,
   );
   expect(await exchange(beyond)).toMatch(/^HTTP\/1\.1 413 [^]*content length too large; at most 5242880 bytes/);
-  // Many concurrent ones, each of which would be complete.
+  // Sends many of the longest requests at once; each of them alone would be served.
   const responses = await Promise.all(Array.from({ length: 16 }, () => ask(gateway.urls.internal, longest)));
   for (const { status } of responses) expect([200, 503]).toContain(status);
 });
@@ -84,7 +84,7 @@ const isRejected = ({ received }: RawClient) =>
 
 it("limits the chunks per body", async () => {
   expect(await exchange(chunked(4_096))).toMatch(/^HTTP\/1\.1 200 /);
-  // Many concurrent ones, with as many chunks as their bodies may have bytes.
+  // Sends many bodies at once, each with as many chunks as a body may have bytes.
   using clients = openMany(8, () => openRaw(gateway.url, chunked(100_000)));
   await until("each is rejected and closed", generousMs, () => clients.clients.every(({ isClosed }) => isClosed()));
   expect(clients.clients.every(isRejected)).toBe(true);
@@ -146,7 +146,7 @@ it("limits the time per event-loop tick", async () => {
     expect((await ask(gateway.url, coinbase(), { address: "203.0.113.3" })).status).toBe(200);
     waits.push(performance.now() - began);
   }
-  // They are not finished, and the rest of their data is not read.
+  // Its calls are not complete, and the rest of its data is not read.
   expect(busy.clients.filter(({ socket }) => socket.writableLength > 0).length).toBeGreaterThan(25);
   const [median = 0] = waits.toSorted((one, other) => one - other).slice(waits.length / 2);
   expect(median).toBeLessThan(1_000);

@@ -48,10 +48,7 @@ const waiting = (calls: number) =>
     generousMs,
     async () => (await gateway.metric("gatehouse_gateway_calls_queued")) === calls,
   );
-/**
- * Max calls, each over its own connection, that are sent before all of them have arrived: a listener's backlog holds
- * 511.
- */
+/** Calls, each over its own connection, are sent in groups of at most this many, because a listener's backlog holds 511. */
 const sentAtOnce = 256;
 /**
  * Sends calls until exactly this many wait. The gateway's own check of the node takes a connection for a moment: a call
@@ -85,7 +82,7 @@ it("limits the connections to the node per caller", async () => {
   using one = openCalls(150, 2);
   await waiting(101);
   expect(reads.held()).toHaveLength(49);
-  // The next caller does not have to wait for any of them.
+  // The next caller does not have to wait for the first caller's calls.
   using other = openCalls(1, 3);
   await until("another caller's call is at the node", generousMs, () => reads.held().includes(account(3)));
   expect([one.clients.length, other.clients.length]).toEqual([150, 1]);
@@ -136,7 +133,7 @@ it("limits the calls queued for the node per caller", async () => {
   expect((await ask(internal, storage(9_999), { localAddress: "127.0.0.2" })).text).toContain(tooMany);
   using other = openCalls(1, 3);
   await until("another caller's call is at the node", generousMs, () => reads.held().includes(account(3)));
-  // The other calls are queued: no queued call was rejected in favour of another.
+  // The other calls are still queued: none was rejected to make room for another.
   expect(clients.filter((client) => client.received() === "")).toHaveLength(49 + 1_024);
   expect(other.clients).toHaveLength(1);
 });

@@ -9,10 +9,10 @@ import { startSmallService, type Acceleration } from "./small-service.ts";
 
 const responseBytesMax = 1_048_576;
 
-/** Services with large responses: in a long run, the max number for an overview. */
+/** Number of services with large responses; a long run uses the most that an overview may have. */
 const largeCount = isLong ? 64 : 12;
 
-/** One check per second. */
+/** Makes the overview check once per second. */
 const quick = { waits: 5 };
 
 type Shown = Readonly<{
@@ -111,7 +111,7 @@ it("limits the time of the overview's check of a target", async () => {
   answer = sayStatus(4_096);
   await using overview = await startSmallOverview({ accelerated: quick });
   await overview.all("all were checked", ({ answers: responses }) => responses);
-  // All but one.
+  // Now all services but one hang.
   answer = (request, response) =>
     addressOf(request) === "127.0.0.64" ? sayStatus(4_096)(request, response) : silent(request, response);
   const old = await overview.all(

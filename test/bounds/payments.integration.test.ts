@@ -22,9 +22,9 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 import { ask, openMany, openRaw, type RawClient } from "../support/gateway/raw-call.ts";
 import { startSmallService, type SmallService } from "./small-service.ts";
 
-/** Max number in flight; each settlement of the default number takes the machine some milliseconds to sign. */
+/** Max settlements and payments in flight. A short run uses fewer, because each settlement takes some milliseconds to sign. */
 const most = isLong ? { settlements: 1_000, payments: 256 } : { settlements: 20, payments: 20 };
-/** Deadlines, in ms, for all of them to be in flight and for their test. */
+/** Deadlines in ms: until all of them are in flight, and for the whole test. */
 const [manyMs, testMs] = isLong ? [120_000, 290_000] : [generousMs, 120_000];
 /** Number of concurrent requests where sequential ones would take long. */
 
@@ -165,7 +165,7 @@ describe("a facilitator in front of a hanging node", () => {
       headers: { Authorization: `Bearer ${keys[seller]}` },
       isAlone: true,
     });
-  /** Starts verifications; statuses are those of the responses so far. */
+  /** Starts verifications; `statuses` returns those of the responses so far. */
   const verifyMany = (seller: keyof typeof keys, count: number, payment: PaymentBody) => {
     const statuses: (number | undefined)[] = [];
     const all = Array.from({ length: count }, async () => {
@@ -242,7 +242,7 @@ describe("a facilitator in front of a hanging node", () => {
         return (await Promise.race([probe, pause(100)]))?.status === 429;
       });
     }
-    // Their calls would otherwise have had 30 seconds.
+    // Without this, the calls would hang for up to 30 seconds.
     node.rule(() => "forward");
     await until("a slot is free", generousMs, async () => (await verify("greedy", payment)).status === 200);
     node.release();
@@ -261,7 +261,7 @@ describe("a facilitator in front of a hanging node", () => {
     node.rule(() => "hang");
     const flood = verifyMany("greedy", 40, payment);
     await until("all but 16 are rejected", generousMs, () => flood.statuses.length >= 24);
-    // The first seller left four, and the second one may use all of them.
+    // The first seller left four slots, and the second one may use all of them.
     const second = verifyMany("second", 10, payment);
     const rejected = await Promise.race(second.all);
     expect([rejected.status, rejected.headers["retry-after"], rejected.text]).toEqual([

@@ -29,7 +29,7 @@ async function startSettled() {
     GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "50",
     GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops",
     GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "60",
-    // Each attempt waits for the port, and for a response of a node that someone else may have started.
+    // Each attempt waits for the port to close, and for a response in case someone else has started the node.
     GATEHOUSE_SIDECAR_RESTART_TIMEOUT_MS: "5000",
     GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "15000",
     GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "15000",
@@ -69,7 +69,7 @@ it("limits the rollback attempts of an upgrade", async () => {
   ]);
   await reason("UpgradeVerified", "RollbackFailed");
   await reason("NotPaused", "Paused");
-  // Each attempt ends in its first step.
+  // Each rollback attempt fails in its first step.
   const stages = [...service.output().matchAll(/"upgrade-stage".*?"stage":"(back-[\w-]+)"/g)].map(([, stage]) => stage);
   expect(stages).toEqual(["back-discarding", "back-restarting", "back-stopping", "back-stopping"]);
   expect((await fetch(`${service.urls["sidecar"]}/`)).status).toBe(200);

@@ -137,7 +137,7 @@ async function makePipe(): Promise<string> {
 }
 
 describe("a command that reads a node.conf", () => {
-  // Both are read as daemon/files/regular-file.test.ts shows for either.
+  // Both commands read the file with the same function, tested in daemon/files/regular-file.test.ts.
   it.each([
     ["lint", "a device", ["config", "lint"], []],
     ["plan", "a named pipe", ["config", "plan", "--config"], ["--node-version", "0.16.2"]],
@@ -172,7 +172,7 @@ describe("a service", () => {
       ],
       ["facilitator", "GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE", {}],
     ];
-    // Each is given a pipe, on which startup could block forever; for a service, a device makes no difference.
+    // Each service gets a pipe, on which startup could block forever. A device would not show more.
     for (const [service, variable, more] of places) {
       const { status, stderr } = await runGatehouse([service], { ...more, [variable]: pipe });
       expect([service, variable, status, stderr]).toEqual([
@@ -201,7 +201,7 @@ describe("a command without signal handlers", () => {
     );
     await silentServer.asked;
     child.kill(signal);
-    // An exit caused by the signal itself would be [null, signal], and would never happen if the kernel drops the signal.
+    // If the signal itself ended the process, the exit would be [null, signal]; if the kernel dropped the signal, there would be no exit.
     expect(await once(child, "exit")).toEqual([status, null]);
   });
 });

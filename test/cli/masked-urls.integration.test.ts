@@ -26,7 +26,7 @@ const listShownSecrets = (text: string) => secrets.filter((secret) => text.inclu
 const folder = makeSharedDirectory();
 let echo: LocalServer;
 const nowhere = "127.0.0.1:1";
-/** Address of a server that repeats every request in an error's message. */
+/** Address of a server that responds to each request with an error that quotes the request. */
 let echoing: string;
 
 beforeAll(async () => {

@@ -31,7 +31,7 @@ beforeAll(async () => {
   ];
   market = await openMarket({ GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify(assets) });
   folder = await createTemporaryFolder();
-  // Its last test leaves it with a request in flight.
+  // The last test leaves a request in flight at this server.
   shop = await market.openShop(folder.path);
   url = `${findUrl(shop)}/data`;
   payerFile = join(folder.path, "payer");

@@ -173,19 +173,23 @@ describe("the copy of a node's volume", () => {
     expect(killAt).toBeGreaterThan(10);
   });
 
-  test(`is fully restored if the restore is killed ${ofSteps} and then repeated`, { timeout: manyProcessesMs }, async () => {
-    const liveFilesBefore = await live();
-    let killAt = firstStep;
-    for (let isKilled = true; isKilled; killAt += stride) {
-      await copyWorkspace(volume, id);
-      await ruin(volume);
-      isKilled = await killed("restore", killAt);
-      await rollBackWorkspace(volume, id);
-      expect(await live()).toEqual(liveFilesBefore);
-      await discardWork(volume, id);
-    }
-    expect(killAt).toBeGreaterThan(10);
-  });
+  test(
+    `is fully restored if the restore is killed ${ofSteps} and then repeated`,
+    { timeout: manyProcessesMs },
+    async () => {
+      const liveFilesBefore = await live();
+      let killAt = firstStep;
+      for (let isKilled = true; isKilled; killAt += stride) {
+        await copyWorkspace(volume, id);
+        await ruin(volume);
+        isKilled = await killed("restore", killAt);
+        await rollBackWorkspace(volume, id);
+        expect(await live()).toEqual(liveFilesBefore);
+        await discardWork(volume, id);
+      }
+      expect(killAt).toBeGreaterThan(10);
+    },
+  );
 });
 
 const work = () => join(volume, ".gatehouse-upgrade", id);
@@ -194,7 +198,7 @@ const files = async (directory: string) => {
   const found = names.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
   return (await Promise.all(found.map((path) => readFile(path, "utf8")))).toSorted();
 };
-/** A running node recreates a directory while it is being moved. */
+/** Writes like a running node, which recreates a directory that has just been moved. */
 const write = async (text: string) => {
   await mkdir(join(volume, "data/db"), { recursive: true });
   await writeFile(join(volume, "data/db/log"), text);

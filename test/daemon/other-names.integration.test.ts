@@ -17,14 +17,14 @@ test.skipIf(nameServer === undefined)(
     await using resources = new AsyncDisposableStack();
     const postgres = explainMissingPostgres() === undefined ? resources.use(await startPostgres()) : undefined;
     const databaseUrl = (await postgres?.createDatabase())?.replace(/@[^:/]+:/, "@node.test:") ?? "";
-    // The program uses the name server's port at the next address, so that it detects when it was queried.
+    // The program opens a name server's port at the next address itself, to detect when it is queried.
     const address = (nameServer?.address ?? "").replace(/53$/, "54");
     const [unshare = "", ...words] = await mountNames(folder, address);
     const program = join(import.meta.dirname, "other-names.main.ts");
     const child = spawn(unshare, [...words, process.execPath, program, address, databaseUrl], {
       stdio: ["ignore", "pipe", "inherit"],
     });
-    // Its queries to the system would keep it alive as long as the name server does not respond.
+    // While the name server does not respond, the program's pending lookups keep it alive.
     resources.defer(() => void child.kill("SIGKILL"));
     const [line] = (await once(createInterface(child.stdout), "line")) as [string];
     const outcomes = { undici: "answered", engine: "answered", fetch: "answered" };

@@ -21,10 +21,10 @@ const service = (name: string) => `
     image: ${engine.nodeImage}
     network_mode: none
     command: ["node", "-e", "process.on('SIGTERM', () => { console.log('stopping'); process.exit(0); }); setInterval(() => {}, 1000); console.log('up');"]`;
-/** Prints its location and its arguments. */
+/** A fake node_cli that prints its directory, its host name and its arguments. */
 const nodeCli =
   '#!/bin/sh\n[ "$1" = fail ] && { echo "no such command: fail" >&2; exit 3; }\necho "$PWD $(hostname) $*"\n';
-/** This does not depend on whether the node is running. */
+/** Options that do not depend on whether the node is running. */
 const asks = { ps: [], psTimeoutMs: 10_000, passes: composeVariables };
 const file = `services:${service("node")}${service("other")}\n`;
 

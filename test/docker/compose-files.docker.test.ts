@@ -209,7 +209,7 @@ describe.skipIf(command === undefined)(`the compose files of examples/compose${s
     const services = ["node", "pushgateway", "upstream", ...onGatehouse];
     await healthy(project, services);
     await confined(project, services, "10001:10001");
-    // The first sale was to the client above.
+    // The client above has bought first, so this is the second sale.
     const balanceBefore = await readBalance(urls.gateway, payee.address);
     const response = await createClientFetch()(`${urls.shop}/data`);
     expect(response.status).toBe(200);

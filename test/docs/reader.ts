@@ -51,7 +51,7 @@ export async function createReader(): Promise<Reader> {
     NO_COLOR: "1",
     // Otherwise, each node and each command would compile the same code again.
     ...(isLong ? {} : { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] }),
-    // Text as shown on a terminal; here nothing is one.
+    // Services log as on a terminal, although none is attached.
     ...Object.fromEntries(services.map((name) => [`GATEHOUSE_${name}_LOG_FORMAT`, "pretty"])),
   };
   const owned = resources.move();
@@ -130,7 +130,7 @@ function send(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal);
   } catch {
-    // It has ended.
+    // The process has exited.
     return false;
   }
 }

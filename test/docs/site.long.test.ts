@@ -46,7 +46,7 @@ const drawn = [
 
 it(`builds a site without dead links, with offline search, diagrams and highlighted queries${skipped}`, async () => {
   await using folder = await temporaryFolder();
-  // Fails at a broken link.
+  // This build fails if a link is broken.
   const program = join(root, "node_modules/vitepress/bin/vitepress.js");
   await promisify(execFile)(process.execPath, [program, "build", "docs", "--outDir", folder.path], { cwd: root });
   if (executablePath === undefined) return;

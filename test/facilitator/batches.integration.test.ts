@@ -28,7 +28,7 @@ const isShared = ({ to }: PooledTransaction) => BigInt(to) === BigInt(multicall3
 const readNonce = ({ paymentPayload: { payload } }: PaymentBody) =>
   (payload["authorization"] as { nonce: Hex }).nonce.slice(2);
 
-/** Waits until the pool has all payments. */
+/** Waits until the transaction pool contains all payments. */
 async function awaitPool(payments: readonly PaymentBody[]): Promise<readonly PooledTransaction[]> {
   return until("they are in the pool", generousMs, async () => {
     const transactions = await pooled();
@@ -59,7 +59,7 @@ async function settleTogether(
     return decide(calls);
   });
   const pendingPayments = Promise.all(payments.map(at.settle));
-  // A settlement is pending before it is queued: when no check is left to be answered, nor follows within two requests, all are queued.
+  // A settlement is pending before it is queued. All are queued once no check is in progress and none follows within two requests.
   const isChecking = () => unchecked.size > 0 || scene.tap.open("eth_call") + scene.tap.open("eth_estimateGas") > 0;
   const areQueued = async () => {
     for (let request = 0; request < 2; request += 1)
@@ -154,7 +154,7 @@ test("fails only the payment that its payer cancels, and rejects the payer for a
 });
 
 const aggregate3 = parseAbi(["function aggregate3((address target, bool allowFailure, bytes callData)[] calls)"]);
-/** Lists a batch's calls in their own order: payments are judged in a different order than they arrive. */
+/** Lists a batch's calls sorted, because payments are not verified in the order of arrival. */
 const listCalls = (data: Hex = "0x") =>
   decodeFunctionData({ abi: aggregate3, data })
     .args[0].map(({ callData }) => callData)
@@ -175,7 +175,7 @@ test("replaces a batch that no block includes by the same calls at a higher fee"
   });
   const [raw] = await until("the batch was sent", generousMs, () => lost.length > 0 && lost);
   const first = parseTransaction(raw ?? "0x");
-  // The payment sent separately precedes the batch.
+  // This block contains the payment that was sent separately; the batch comes later.
   await scene.chain.anvil.mine();
   const second = await until("another took its place", generousMs, async () =>
     (await pooled()).find(({ maxFeePerGas }) => BigInt(maxFeePerGas) > (first.maxFeePerGas ?? 0n)),

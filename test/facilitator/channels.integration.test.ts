@@ -565,7 +565,7 @@ test("applies minAmount to claims and refunds, unless they leave nothing in the 
   for (const call of [claim, { ...part, claims, claimAuthorizerSignature }])
     expect(await settle(call)).toMatchObject(rejection);
   expect(await settle(await signClaim((await emptied.sign(4n * price)) as never))).toMatchObject({ success: true });
-  // Together with other tests' claims, it may be more than the minimum.
+  // With other tests' claims, the amount may exceed the minimum of a transfer.
   expect(await settle(transfer)).toMatchObject({ success: true });
   expect(await settle(await signClaim((await emptied.sign(5n * price)) as never)), "the rest").toMatchObject({
     success: true,

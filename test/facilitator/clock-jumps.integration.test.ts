@@ -34,7 +34,7 @@ async function startScene(name: string) {
       signal: new AbortController().signal,
     },
   );
-  // It checked the token at its start.
+  // The facilitator has already checked the token, at startup.
   scene.tap.counts.clear();
   const payment = await signPayment(scene.chain.token, { authorization: { validAfter: "0" } });
   const made = (method: string) => scene.tap.counts.get(method) ?? 0;

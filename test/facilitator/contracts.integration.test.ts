@@ -156,7 +156,7 @@ test("reports a pruned node, or a proxy's page in one line, as the reason why a 
 
 test("continues a killed deployment without resending its transactions", async () => {
   const { contract, raw, sender } = await makePresigned("Presigned");
-  // That run has funded the sender; its presigned transaction arrives while this one queries the chain.
+  // The killed run has funded the sender. Its presigned transaction arrives while this run queries the chain.
   await target.request("anvil_setBalance", [sender, toHex(presignedGas * gasPrice)]);
   const confirm = async () => {
     await target.request("eth_sendRawTransaction", [raw]);
@@ -166,7 +166,7 @@ test("continues a killed deployment without resending its transactions", async (
   expect(ended).toMatchObject({ status: 0, printed: expect.stringContaining("Presigned is deployed at") });
   expect(await countSent(), "it was not funded again").toBe(0);
 
-  // On a chain that produces no blocks for now, where a transaction of the previous run is still pending.
+  // This chain produces no blocks for now, and a transaction of the previous run is pending.
   const { contract: other, data } = makeCreate2("Other");
   const wallet = createWalletClient({ account: payer, transport: http(source.url) });
   await wallet.sendTransaction({ to: sender, chain: null });

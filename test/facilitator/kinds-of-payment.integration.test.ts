@@ -328,7 +328,7 @@ test("settles once, for its verifier, a payment that a third party submitted aft
   ];
   expect((await scene.facilitator.as("one").verify(body)).body).toMatchObject({ isValid: true });
   await scene.chain.send(testAccount(9), scene.chain.token, encodeSubmission(body));
-  // The payer's next settlement invalidates the first verdict, and so does a wait of two seconds.
+  // The payer's next settlement invalidates the first verdict, as two seconds would.
   expect((await scene.facilitator.as("one").settle(other)).body).toMatchObject({ success: true });
   const { body: settled } = await scene.facilitator.as("one").settle(body);
   expect(settled).toMatchObject({ success: true, payer: payer.address });

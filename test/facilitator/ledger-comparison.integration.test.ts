@@ -9,7 +9,7 @@ import { startPaymentChain, testAccount } from "../support/payments/payment-chai
 import { createLedgerFolder } from "../support/facilitator/running-facilitator.ts";
 import { signPayment } from "../support/facilitator/signed-payment.ts";
 
-/** Longer ago than a lagging node may be behind. */
+/** Age of a settlement that even a lagging node must know. */
 const minuteMs = 60_000;
 
 test("counts and logs a settlement that the chain lost, until it is mined again", async () => {

@@ -28,7 +28,7 @@ let other: PaymentChain;
 let tap: RpcTap;
 let ledgerPath: string;
 let facilitator: FacilitatorClient;
-/** The first facilitator's. */
+/** The first facilitator's process. */
 let process: ServiceProcess;
 
 beforeAll(async () => {

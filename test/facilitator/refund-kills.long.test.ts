@@ -10,7 +10,7 @@ import {
 } from "../support/facilitator/running-facilitator.ts";
 import { amount, signPayment } from "../support/facilitator/signed-payment.ts";
 
-/** Exceeds the number of requests in one run until its transaction is mined. */
+/** More requests than a refund makes before its transaction is mined. */
 const requestsMax = 12;
 
 it("the next run completes a refund once after a kill at any request to the node", async () => {

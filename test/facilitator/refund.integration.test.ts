@@ -110,7 +110,7 @@ describe("gatehouse ledger export", () => {
     ]);
     expect(BigInt(first?.["gas_paid_wei"] ?? 0)).toBe(BigInt(gas) * BigInt(gasPrice));
     expect(await exportRows(["--to", "2026-01-01"])).toEqual([]);
-    // Nothing could match: an empty list would look like a month without sales.
+    // No row could match, and an empty list would look like a month without sales.
     expect(await exportRows(["--from", "2026-12-01", "--to", "2026-11-01"], 1)).toEqual([]);
     expect(await runInProcess(["ledger", "export", "--seller", "alise"], env)).toEqual({
       status: 1,
@@ -245,7 +245,7 @@ it.skipIf(explainMissingPostgres() !== undefined)(
     const shared = buildFacilitatorEnvironment(place);
     const { stdout } = await runGatehouse(["ledger", "export"], shared);
     const settled = [...stdout.matchAll(/eip155:1672\|[^,]+/g)].map(([name]) => name);
-    // Of two runs that sign at the same time, one records its refund; the other says how to track that one.
+    // If two runs sign at the same time, one records its refund, and the other prints how to track it.
     const run = async (name: string) => {
       const result = await runGatehouse(refundArgs(name), shared);
       return result.stderr.includes("rerun the same command to track that one")

@@ -118,7 +118,7 @@ test("tracks the transactions of a removed key until they are mined", async () =
   expect(fewer.output()).toContain(last.address);
 });
 
-/** An optional peer dependency. */
+/** The SDK is an optional peer dependency. */
 const hasKms = existsSync(join(import.meta.dirname, "../../node_modules/@aws-sdk/client-kms"));
 
 test.skipIf(!hasKms)("skips an AWS KMS key that can't sign, without a nonce gap", async () => {

@@ -95,7 +95,7 @@ describe("the gateway on its own in front of plain anvil", () => {
     const client = createPublicClient({ chain: chain(), transport: webSocket(url.replace("http", "ws")) });
     const seen: bigint[] = [];
     const stop = client.watchBlockNumber({ onBlockNumber: (number) => void seen.push(number) });
-    // The subscription is created concurrently with the first block.
+    // The subscription may not exist yet when the first block is produced.
     await until("a block arrives", waitMs, async () => {
       await pay();
       return seen.length > 0;
@@ -125,7 +125,7 @@ describe("the gateway on its own in front of plain anvil", () => {
       };
       return conditions.some(({ type, reason }) => type === "HeightAdvancing" && reasons.includes(reason));
     };
-    // If the earlier tests were slow, their blocks arrived steadily, and the chain did not count as idle; a late block changes that.
+    // After slow tests, whose blocks arrived steadily, the chain does not count as idle until a block is late.
     await until("a block is late", waitMs, () => hasReason(["Quiet", "NoNewBlock"]));
     await pay();
     await until("the new block is detected", waitMs, () => hasReason(["Advancing"]));

@@ -32,7 +32,7 @@ export async function startLargeResponseNode(): Promise<LargeResponseNode> {
     response.end();
   };
   const server = createServer((request, response) => {
-    // It has no WebSocket.
+    // This node has no WebSocket.
     if (request.method !== "POST") {
       response.writeHead(404).end();
       return;

@@ -13,7 +13,7 @@ import { startLargeResponseNode, type LargeResponseNode } from "./large-answer-n
 /** Size of the old space of the process's heap, and the resulting memory limit for clients. */
 const heapMiB = 128;
 const totalBytes = 56 * 1_024 * 1_024;
-/** Additional share of `totalBytes` reserved for clients that use little. */
+/** Share of `totalBytes` that is added for clients that use little. */
 const marginShare = 1 / 8;
 /**
  * Memory limit of the process in any case: that of a container of 512 MiB, minus memory outside the process.
@@ -30,7 +30,7 @@ const call = (id: unknown, method: string, params: readonly unknown[] = []) =>
 const storage = (id: unknown, at: number) =>
   call(id, "eth_getStorageAt", [`0x${"ab".repeat(20)}`, `0x${at.toString(16)}`, "latest"]);
 
-/** Enough for their responses to exceed the limit several times. */
+/** So many calls that their responses exceed the limit several times. */
 const batchCalls = isLong ? 100 : 20;
 
 const batch = (first: number) =>
@@ -65,7 +65,7 @@ describe("the gateway with little memory", () => {
       // The node shares this test's thread, so its response time does not matter here.
       GATEHOUSE_GATEWAY_HEALTH_TIMEOUT_MS: "20000",
     };
-    // Otherwise, sixteen WebSockets of one address could not exceed the limit.
+    // With the default message size, sixteen WebSockets of one address could not exceed the limit.
     const constants = { "listener.slowReaderTimeoutMs": 2_000, "webSocket.messageBytes": 5_000_000 };
     gateway = await startService("gateway", env, { constants });
     url = gateway.urls["gateway"] ?? "";
@@ -101,7 +101,7 @@ describe("the gateway with little memory", () => {
   const expectNothingHeld = () => until("no memory is held any more", waitMs, async () => (await heldBytes()) === 0);
 
   it("serves others while many clients do not read long responses, and disconnects those", async () => {
-    // More than the kernel's own buffers, of 4 MB and more on loopback.
+    // Longer than the kernel's buffers, which hold 4 MB or more on loopback.
     answerWith(5_000_000);
     const clients = Array.from({ length: isLong ? 100 : 40 }, (_, at) =>
       connectDeaf(url, `198.51.100.${at}`, storage(at, at)),
@@ -148,7 +148,7 @@ describe("the gateway with little memory", () => {
     const entries = JSON.parse(text) as { id: number; result?: string; error?: { code: number } }[];
     expect(entries.map(({ id }) => id)).toEqual(Array.from({ length: batchCalls }, (_, at) => at));
     expect(entries.filter(({ result }) => result?.length === answerBytes).length).toBeGreaterThan(0);
-    // Exceeds the limit of a batch's responses, or of a connection's memory.
+    // The other calls exceed the limit of a batch's responses, or of a connection's memory.
     for (const { error } of entries) expect([undefined, -32_003, -32_005]).toContain(error?.code);
     await expectOthersServed();
     await expectNothingHeld();

@@ -54,7 +54,7 @@ describe("a node of the public family", () => {
       expect(responses.map(({ id, result }) => ({ id, result }))).toEqual(expected);
       expect(Math.max(...node.batches)).toBe(batchItems);
       expect(node.requests).toHaveLength(90);
-      // Calls before the transaction get their responses before it is sent, and those after it are sent afterwards.
+      // The transaction is sent only after the responses to the calls before it; the calls after it follow.
       const transactionAt = node.requests.findIndex(({ method }) => method === "eth_sendRawTransaction");
       expect(transactionAt).toBe(50);
     },

@@ -12,7 +12,7 @@ import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 
 const overHttp = 100;
 const overWebSocket = 3;
-/** Allows all calls at once. */
+/** A tier that admits all calls at once. */
 const publicTier = { ...limitlessTier, concurrency: overHttp + overWebSocket };
 const balanceOf = (account: number) => [`0x${account.toString(16).padStart(40, "0")}`, "latest"];
 
@@ -46,7 +46,7 @@ it("on SIGTERM, a sidecar answers every call in flight, closes WebSockets with 1
     GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
     GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
     GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
-    // One caller gets at most three quarters of the slots.
+    // Twice as many connections as calls, because one caller gets at most three quarters of them.
     GATEHOUSE_SIDECAR_GATEWAY_UPSTREAM_CONNECTIONS: String(2 * (overHttp + overWebSocket)),
     GATEHOUSE_SIDECAR_GATEWAY_TIERS: JSON.stringify({ public: publicTier }),
   });

@@ -183,7 +183,7 @@ test("detects a replaced node without a failed check: every check queries the ch
     return asked.chains < 4 ? "0x688" : "0x1";
   };
   await using node = await serve(respondToRpc({ ...good, eth_chainId, eth_blockNumber }));
-  // A height that arrives late on a busy machine would be requested again.
+  // With a shorter timeout, a busy machine would request the height again.
   await using health = watch(node.url, { GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "20000" });
   await health.words("ChainIdMatches", "WrongChain");
   await readUntil(
@@ -220,7 +220,7 @@ test("reports a stalled height as unknown and a dropped one as lost blocks witho
     "The height dropped from 17 to 3; the node lost blocks or its data was replaced. Check the node's log and its data directory.",
   );
   expect(readiness(health.board).ready).toBe(false);
-  // There is no sign that the chain continues after 3; a development chain may have been reset for good.
+  // Nothing shows that the chain continues after 3: a development chain may have been reset for good.
   await health.words("HeightAdvancing", "Quiet");
   expect(readiness(health.board).ready).toBe(true);
   node.state.height = 2;

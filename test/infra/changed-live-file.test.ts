@@ -24,7 +24,7 @@ const apiKeys = (holders: Readonly<Record<string, string>>) => ({
 
 type Change = readonly [Readonly<Record<string, string>>, Readonly<Record<string, string>>, service: string];
 
-/** Each change, the stack before and after it, and how it reaches the service. */
+/** Each change: the stack before and after it, and the changed service. */
 const changes = {
   "a gateway limit": [{}, gateway({ ranges: { logsBlocks: 50 } }), "sidecar"],
   "a changed gateway limit": [
@@ -46,7 +46,7 @@ const changes = {
 
 const settingsOf = (service: string, settings: object) => ({ settings: JSON.stringify({ [service]: settings }) });
 
-/** The same for settings whose change restarts the service in a cluster. */
+/** Changes of settings that restart the service in a cluster. */
 const handedOverOnDocker = {
   "a facilitator limit": [{}, settingsOf("facilitator", { settlement: { inFlightMax: 500 } }), "facilitator"],
   "the facilitator's log level": [{}, settingsOf("facilitator", { log: { level: "warn" } }), "facilitator"],
@@ -67,7 +67,7 @@ describe.each(Object.entries(targets))("a changed file on %s", (target, place) =
   it.each(Object.entries<Change>(all))("changes only the service's hot-reloaded files: %s", async (_, change) => {
     const [before, after, service] = change;
     const changed = differing(await deploy(before), await deploy(after));
-    // If the gateway connects to a new destination, the network policy must allow it first.
+    // A new destination of the gateway must also be allowed in the network policy.
     const isConnected = target === "kubernetes" && JSON.stringify(after).includes("otlpUrl");
     expect(changed.map(({ type, name }) => `${type.split(":").at(-1)} ${name}`).toSorted()).toEqual([
       ...(isConnected ? ["NetworkPolicy gh-allow-node"] : []),

@@ -96,12 +96,12 @@ it("a changed secret and setting together cause one hot restart, and no call fai
   await until("the old token works", generousMs, async () => (await statusBy(before)) === 200);
   const callers = await startCallers(sidecar.urls["gateway"] ?? "", { requestsPerSecond: 100, webSockets: 5 });
 
-  // Any other difference would make the engine replace the container.
+  // Any other difference would replace the container.
   expect({ ...specWith(after), liveSecrets: [] }).toEqual({ ...spec, liveSecrets: [] });
   const changed = specWith(after, 20_000);
   expect({ ...changed, liveSecrets: [], liveFiles: [] }).toEqual({ ...spec, liveSecrets: [], liveFiles: [] });
   await deliver(changed.liveSecrets ?? [], liveSecretsDirectory);
-  // Each is delivered by its own container, the second of which exits later.
+  // Two containers deliver the files, and the second one exits later.
   await pause(1_500);
   await deliver(changed.liveFiles ?? [], liveFilesDirectory);
   await until("the new token works", generousMs, async () => (await statusBy(after)) === 200);

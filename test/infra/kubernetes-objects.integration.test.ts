@@ -21,7 +21,7 @@ const volumeGrowth = { ceilingGibibytes: 4_000, stepGibibytes: 250 };
 const volumeSnapshots = { schedule: "0 3 * * *", keep: 3, className: "csi" };
 const restore = { url: "https://snapshots.example/chain.tar.zst", sha256: "ab".repeat(32) };
 
-/** An example's keys as Pulumi passes them to the program, with additions; undefined removes a key. */
+/** An example's keys as Pulumi passes them to the program, with changes; undefined removes a key. */
 function configOf(name: string, change: Readonly<Record<string, unknown>>): RawConfig {
   return toRawConfig({ ...readStackFile(join(examples, name)), signerPrivateKey, ...change });
 }
@@ -65,10 +65,10 @@ describe.skipIf(missing !== undefined)(`the program's objects on an API server${
   it.each(stacks)("are accepted without warnings in strict mode, with their pods: %s", async (namespace, config) => {
     const manifests = listManifests(await recordStack({ ...config, namespace }, { preview: false }));
     expect(manifests.length).toBeGreaterThan(25);
-    // A host port violates the Pod Security Standard; this is the only expected warning.
+    // Only a host port causes a warning, because it violates the Pod Security Standard.
     const due = config["peers"] === "host-port" ? [expect.stringMatching(/violate PodSecurity.*: hostPort \(/)] : [];
     expect(await applyStack(cluster, manifests)).toEqual(due);
-    // There must be no existing objects, whose immutable fields could not be changed.
+    // A second, dry run applies the same objects: none of it may change an immutable field.
     expect(await applyStack(cluster, manifests, "dry run")).toEqual(due);
     expect(await cluster.apply(buildDefaultAccount(namespace))).toBeUndefined();
     const pods = listPods(manifests);

@@ -17,7 +17,7 @@ import { listDeployedResources } from "./deployed-resources.ts";
 import { buildTestImages, testNodeUser } from "./test-images.ts";
 
 const found = await findEngine();
-/** The download takes twelve seconds, longer than the ten between two progress messages. */
+/** At the server's speed, this download takes twelve seconds: progress is reported every ten. */
 const payload = randomBytes(12_000_000);
 const bytesPerSecond = 1_000_000;
 const serverPort = 8_080;

@@ -26,7 +26,7 @@ const type = (...options: readonly string[]) =>
     state,
   });
 
-/** Does the same; returns its output and exit status. */
+/** Runs the command like an operator; returns its output and exit status. */
 const upgrade = (...options: readonly string[]) => type(...options).end();
 
 describe.skipIf(lacking.length > 0)(`a stack upgrade by Pulumi${skipped}`, { timeout: 900_000 }, () => {

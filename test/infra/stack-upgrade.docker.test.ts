@@ -31,7 +31,7 @@ const starts = async () => (await read("starts")).split("\n");
 const image = (version: string, behaviour: ChainNodeBehaviour = "good") =>
   buildChainNodeImage(inject("testImagesName"), found.ok ? found.nodeImage : "", { version, behaviour });
 
-/** On a busy machine, this takes a while after startup. */
+/** Waits until the stack is ready for an upgrade, which takes a while on a busy machine. */
 const waitUntilSettled = async () => waitUntilStackSettles((await readConfig())["statusPort"] ?? "");
 
 /**
@@ -84,7 +84,7 @@ describe.skipIf(!found.ok)(`a stack upgrade on a real engine${skipReason(found)}
     directory = await mkdtemp(join(tmpdir(), "gatehouse-program-"));
     await writeFile(join(directory, "deployed.json"), "{}");
     const command = `"${process.execPath}" "${program("../support/pulumi/stand-in.main.ts")}" "$@"`;
-    // One update at a time, as with Pulumi's own lock, which a killed command's update holds until it exits.
+    // Runs one update at a time, as Pulumi's own lock does. The update of a killed command holds the lock until it exits.
     const locked = `flock --nonblock --conflict-exit-code 254 ${join(directory, "lock")} ${command}`;
     const standIn = `#!/bin/sh\n[ "$1" = up ] || exec ${command}\n${locked}\nstatus=$?\n[ $status != 254 ] || echo "error: the stack is currently locked by 1 lock(s)" >&2\nexit $status\n`;
     await mkdir(join(directory, "bin"));

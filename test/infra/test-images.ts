@@ -188,7 +188,7 @@ async function listBuiltImages(name: string): Promise<readonly string[]> {
 
 type BuildPlace = Readonly<{ network: "none" | "host"; context: string }>;
 
-/** It only copies from another image. */
+/** The build only copies from another image. */
 const barePlace: BuildPlace = { network: "none", context: join(import.meta.dirname, "bare-image") };
 
 async function build(

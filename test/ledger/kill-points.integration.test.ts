@@ -83,7 +83,7 @@ describe.skipIf(missing !== undefined)(
       const url = await whenSelling(seller);
       const header = await signPaymentFor(url);
       process.kill(seller.pid, "SIGUSR2");
-      // Its response comes after the signal is handled.
+      // The signal has been handled once this response arrives.
       await fetch(`${findUrl(seller)}/health`);
       const boughtResponse = fetch(url, { headers: { "PAYMENT-SIGNATURE": header } }).then((response) =>
         response.text(),

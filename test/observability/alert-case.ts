@@ -13,12 +13,12 @@ export type AlertCase = Readonly<{
   alert: `Gatehouse${string}`;
   /** Severity of the rule under test, for an alert that has two. */
   severity?: Severity;
-  /** Subject of the case, for an alert with several cases. */
+  /** Name of the case, if the alert has several. */
   of?: string;
   series: readonly InputSeries[];
   silentAt: readonly number[];
   firesAt: number;
-  /** Default: just after `trouble`. */
+  /** Time at which the alert no longer fires. Default: just after `trouble`. */
   resolvedAt?: number;
   /** Labels in addition to the severity; by default the target's. */
   labels?: Readonly<Record<string, string>>;
@@ -29,7 +29,7 @@ export type AlertCase = Readonly<{
   nearMiss: Readonly<{ series: readonly InputSeries[]; silentAt: readonly number[] }>;
 }>;
 
-/** Span with a different value, in steps from the start. */
+/** Period with a different value, and the end of the series, in steps from the start. */
 export type Span = Readonly<{ from: number; to: number; end: number }>;
 
 export const trouble: Span = { from: 10, to: 60, end: 90 };

@@ -60,7 +60,7 @@ export const gatewayCases: readonly AlertCase[] = [
   {
     alert: "GatehouseGatewayErrors",
     severity: "critical",
-    // 5 % of the calls.
+    // 5 % of the calls fail.
     series: errorsFast(31.578947368421055),
     silentAt: [59, 61],
     firesAt: 120,
@@ -78,7 +78,7 @@ export const gatewayCases: readonly AlertCase[] = [
     resolvedAt: 640,
     summary: `2% of calls to ${who} failed in the last half hour, and for hours before.`,
     nearMiss: {
-      // One failed call at a node with hardly any calls.
+      // One call fails at a node with hardly any calls.
       series: [calls("node", "0+0.1x1440"), calls("failed", "0x60 1x1380")],
       silentAt: [62, 75, 90, 420],
     },
@@ -167,7 +167,7 @@ export const gatewayCases: readonly AlertCase[] = [
     firesAt: 30,
     resolvedAt: 70,
     summary: `2.0 calls per second are rejected by ${who} because it is overloaded.`,
-    // A single burst, and a different limit.
+    // A single burst exceeds the limit; the other rejections are due to a different limit.
     nearMiss: {
       series: [limited("overload", "0x10 500x100"), limited("rate", "0+60x110")],
       silentAt: [12, 16, 22, 40],

@@ -86,7 +86,7 @@ describe.skipIf(!hasPrometheus)(`a live Prometheus${withoutPrometheus}`, () => {
         for (const name of firingAlerts) seen.add(name);
         return firingAlerts.includes(alert);
       };
-      // A pending alert of the previous fault would fire during this one.
+      // An alert that is pending because of the previous fault would fire during this one.
       await until(`no alert is pending before: ${what}`, quietWithinMs, async () => {
         return (await prometheus.alerts()).length === 0;
       });

@@ -105,7 +105,7 @@ describe("the metric catalogue", () => {
   it("has no metric that no service exposes", () => {
     const exposed = new Set([...scrapes.values()].flatMap((text) => registered(text).map(({ name }) => name)));
     const missing = Object.keys(metricCatalogue).filter((name) => !exposed.has(name));
-    // Exist only with a volume claim on Kubernetes; the test of the volume's growth reads them.
+    // These metrics exist only with a volume claim on Kubernetes; the test of the volume's growth reads them.
     expect(missing).toEqual([...volumeMetrics]);
   });
 });

@@ -123,7 +123,7 @@ export const nodeCases: readonly AlertCase[] = [
     alert: "GatehouseDiskSpaceLow",
     severity: "warning",
     stepMinutes: wide.stepMinutes,
-    // 100 GiB, which shrink by 2 GiB per hour from the tenth hour on; at the 30th, an operator doubles the disk.
+    // 100 GiB are free, and 2 GiB less each hour from the tenth hour on. In the 30th hour, an operator doubles the disk.
     series: [
       buildSample(
         "gatehouse_node_disk_free_bytes",
@@ -136,7 +136,7 @@ export const nodeCases: readonly AlertCase[] = [
     resolvedAt: 40 * 60,
     summary: `The data disk of the node behind ${who} has 80.13GiB left, and is full within 4 days or can't grow (unknown).`,
     nearMiss: {
-      // Half a GiB per hour lasts for eight days.
+      // At half a GiB per hour, the disk lasts for eight days.
       series: [
         buildSample(
           "gatehouse_node_disk_free_bytes",

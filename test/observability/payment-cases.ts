@@ -38,7 +38,7 @@ export const paymentCases: readonly AlertCase[] = [
     alert: "GatehouseSignerLow",
     severity: "warning",
     stepMinutes: step.stepMinutes,
-    // 2.4 per day from 12 on; at the 60th hour, someone sends 94.
+    // The balance falls from 12 by 2.4 per day; in the 60th hour, someone sends 94.
     series: [
       balance(`12-${0.1 / 15}x${step.hours(60)} 100-${0.1 / 15}x${step.hours(20)}`),
       settler(`1x${step.hours(80)}`),
@@ -49,7 +49,7 @@ export const paymentCases: readonly AlertCase[] = [
     labels: { ...ofNetwork, signer },
     summary: `The signer ${signer} of the facilitator ${who} can pay gas for 2.9 more days at the rate of the last day.`,
     nearMiss: {
-      // Nothing is spent; an unknown balance; a replica that does not settle.
+      // The balance is unknown at first, and then nothing is spent.
       series: [balance(`${unknown(15)} 1x${step.hours(60)}`), settler(`1x${step.hours(60)}`)],
       silentAt: [60, 30 * 60, 50 * 60],
     },
@@ -87,7 +87,7 @@ export const paymentCases: readonly AlertCase[] = [
     resolvedAt: 63,
     labels: job,
     summary: `Settlements at the facilitator ${target.job} on ${network} hang: one has been in flight for ten minutes, or none completes.`,
-    // A busy facilitator always has some in flight.
+    // A busy facilitator always has some settlements in flight.
     nearMiss: { series: [pending("9x90"), settled("0+5x90")], silentAt: [30, 60] },
   },
   {
@@ -103,7 +103,7 @@ export const paymentCases: readonly AlertCase[] = [
     resolvedAt: 75,
     labels: job,
     summary: `Settlements at the facilitator ${target.job} on ${network} hang: one has been in flight for ten minutes, or none completes.`,
-    // One settlement after the other, with pauses.
+    // Settlements follow one after the other, with pauses.
     nearMiss: {
       series: [pending(Array.from({ length: 9 }, () => "4x5 0x3").join(" ")), settled("0x90")],
       silentAt: [30, 60],
@@ -158,7 +158,7 @@ export const paymentCases: readonly AlertCase[] = [
     firesAt: 26,
     labels: ofNetwork,
     summary: `The facilitator ${target.instance} settles but has not compared its ledger with the chain ${network} for five minutes (1 settler).`,
-    // A replica that does not settle; then one that has started to, and whose first check follows a minute later.
+    // The replica does not settle at first; its first check follows a minute after it begins.
     nearMiss: {
       series: [settler("0x29 1x60"), compared(`${unknown(32)} 1920+60x58`)],
       silentAt: [20, 31, 45, 80],
@@ -186,7 +186,7 @@ export const paymentCases: readonly AlertCase[] = [
     labels: { job: target.job, outcome: "invalid_exact_evm_payload_signature" },
     summary: `50% of payments at ${target.job} are rejected as invalid_exact_evm_payload_signature, three times the usual share.`,
     nearMiss: {
-      // Always a tenth; and nine of nine, which are too few to evaluate.
+      // One reason always rejects a tenth; another rejects nine of nine payments, which are too few to evaluate.
       series: [
         verified("valid", "0+9x600"),
         verified("invalid_exact_evm_insufficient_balance", "0+1x600"),

@@ -29,7 +29,7 @@ function definitionOf({ alert: name, severity }: AlertCase): Alert {
   return one;
 }
 
-/** The description as operators see it: with this alert's labels, and the results of its queries. */
+/** An alert's description as operators see it, with its labels and the results of its queries. */
 function shownDescription({ annotations }: Alert, { series, labels = target }: AlertCase): string {
   const command = /command="([^"]*)"/.exec(series.map(([selector]) => selector).join(" "))?.[1] ?? "";
   return annotations.description

@@ -21,7 +21,7 @@ const pages = files
   .map((name) => ({ name, text: readFileSync(join(folder, name), "utf8") }));
 const index = readFileSync(join(folder, "README.md"), "utf8");
 
-/** Defaults of settings. */
+/** The defaults of all settings. */
 const defaults = new Set(allSettings.map((leaf) => leaf.default));
 const commands = new Set(
   globSync("cli/{*,commands/*}.ts", { cwd: root })

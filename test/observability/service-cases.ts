@@ -49,7 +49,7 @@ export const serviceCases: readonly AlertCase[] = [
   {
     alert: "GatehouseServiceDown",
     of: "a target that never responded",
-    // Monitored for a quarter of an hour first, because a service may start that long after its Prometheus.
+    // Prometheus scrapes it for a quarter of an hour before the alert, because a service may start that much later.
     series: [[labelled("up", "sidecar"), "0x59 1x30"]],
     silentAt: [3, 16],
     firesAt: 20,
@@ -83,7 +83,7 @@ export const serviceCases: readonly AlertCase[] = [
     alert: "GatehouseServiceDown",
     of: "a target missing for eight days",
     stepMinutes: 5,
-    // Longer than Prometheus retains it.
+    // The target is missing for longer than Prometheus retains its samples.
     series: [
       [labelled("up", "sidecar"), `1x14 0x${8 * 288} 1x30`],
       [`gatehouse_build_info{job="gatehouse",instance="${who}",gatehouse="sidecar",service="sidecar"}`, "1x14 stale"],

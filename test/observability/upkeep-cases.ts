@@ -129,7 +129,7 @@ export const upkeepCases: readonly AlertCase[] = [
       buildSample("gatehouse_verdict", { level: "down" }, `0x9 0x9 1x39 0x30`),
     ],
     silentAt: [9, 24],
-    // Down is worse than unhealthy, and does not restart the fifteen minutes.
+    // The change from unhealthy to down does not restart the fifteen minutes.
     firesAt: 26,
     summary: `The sidecar ${who} reports its node as down (1 of 1).`,
     nearMiss: {

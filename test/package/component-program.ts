@@ -29,7 +29,7 @@ export async function deployProgram(
   const { PULUMI_HOME: plugins } = process.env;
   const env = {
     HOME: process.env["HOME"] ?? folder,
-    // When none is missing, the providers were found here.
+    // If no provider is missing, all were found in this directory.
     ...(plugins === undefined ? {} : { PULUMI_HOME: plugins }),
     PULUMI_BACKEND_URL: pathToFileURL(state).href,
     PULUMI_CONFIG_PASSPHRASE: crypto.randomUUID(),
@@ -42,7 +42,7 @@ export async function deployProgram(
     return stdout;
   };
   await pulumi("stack", "init", "test");
-  // The package's directory is two levels above.
+  // The package is installed two levels above.
   if (language !== "typescript") await pulumi("package", "add", "../../node_modules/gatehouse-evm/infra/plugin");
   await pulumi("config", "set", "gatehouseImage", `registry.example/gatehouse@${digest}`);
   await pulumi("config", "set", "devnetImage", `registry.example/gatehouse-devnet@${digest}`);

@@ -21,7 +21,7 @@ export type PackageManager = Readonly<{
 
 const installDeadlineMs = 400_000;
 
-/** Arguments with which npm installs without further requests. */
+/** Arguments with which npm installs without audit and funding requests. */
 export const quietInstall = ["install", "--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund"] as const;
 
 /**

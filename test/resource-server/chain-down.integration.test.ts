@@ -23,7 +23,7 @@ let url: string;
 beforeAll(async () => {
   market = resources.use(await openMarket());
   tap = resources.use(await startRpcTap(market.chain.url));
-  // It checks the chain every ten seconds while the chain is healthy.
+  // Shortens the ten seconds between two checks of a healthy chain.
   resources.use(accelerateWaits({ waitsMs: [10_000], times: 20 }));
   const env = {
     GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: "",

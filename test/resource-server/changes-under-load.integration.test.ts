@@ -45,7 +45,7 @@ beforeAll(async () => {
   upstream = market.upstream.url;
   await writeFile(join(folder, "policy.json5"), policy({}));
   await writeFile(join(folder, "keys.json5"), keys());
-  // The load leaves no time for a facilitator in this process.
+  // The facilitator has its own process, because the load leaves this one no time.
   const settling = { rpcUrl: market.chain.url, token: market.chain.token, ledgerPath: join(folder, "settler.sqlite") };
   const settler = resources.use(await startFacilitator(settling));
   shop = resources.use(await market.openShop(folder, { GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: settler.url }));

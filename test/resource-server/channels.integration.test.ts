@@ -255,7 +255,7 @@ test.each([
     const cut = send(`${findUrl(dying)}/data`, payment).catch(() => "cut off");
     await until("it is being processed", generousMs, () => market.upstream.hits() === 1);
     process.kill(dying.pid, "SIGUSR2");
-    // Its response arrives after the signal is handled.
+    // The signal has been handled once this response arrives.
     await fetch(`${findUrl(dying)}/health`);
     market.upstream.letGo();
     expect(await cut).toBe("cut off");

@@ -73,7 +73,7 @@ test("logs the same request and trace ids in seller, facilitator and gateway", a
   });
   const accepts = { scheme: "exact", price: "0.01", network: "eip155:1672" };
   const routes = { "POST /rpc": { accepts, upstream: rpc.urls["gateway"] } };
-  // This request bypasses the proxy, which makes requests of its own.
+  // The seller bypasses the proxy, which makes requests of its own.
   const direct = { GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: market.settler.urls["facilitator"] ?? "" };
   await using shop = await market.openOwnShop(direct, { routes });
   const url = `${shop.origin}/rpc`;

@@ -191,7 +191,7 @@ describe("a faulty facilitator", () => {
     expect([pending.status, pending.headers.get("PAYMENT-REQUIRED")]).toEqual([202, null]);
     expect(readSettlement(pending)).toMatchObject({ success: false, errorReason: "settlement_pending" });
     market.facilitator.fault(undefined);
-    // 409 while the resource server itself resumes the settlement.
+    // The status is 409 while the resource server itself resumes the settlement.
     const response = await until("it is delivered", generousMs, async () => {
       const again = await pay(url, header);
       return again.status !== 409 && again;

@@ -80,7 +80,7 @@ it("sells routes at /metrics and /readyz of the public port", async () => {
 
 it("stays ready as degraded without its facilitator, requests no payment, and returns 503 to payments", async () => {
   await using passing = await startFacilitatorProxy(market.facilitator.url);
-  // It checks the facilitator every ten seconds while that is healthy.
+  // Shortens the ten seconds between two checks of a healthy facilitator.
   using _sooner = accelerateWaits({ waitsMs: [10_000], times: 20 });
   await using own = await market.openOwnShop({ GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: passing.url });
   const readyz = async () => {
@@ -228,7 +228,7 @@ it("reports an upstream that failed POST requests until a payment succeeds, and 
 it("requests no payment and is not ready while its ledger's file is missing", async () => {
   await using folder = await createTemporaryFolder();
   const [path, elsewhere] = [join(folder.path, "claims.sqlite"), join(folder.path, "elsewhere.sqlite")];
-  // It checks the ledger every ten seconds while that is healthy.
+  // Shortens the ten seconds between two checks of a healthy ledger.
   using _sooner = accelerateWaits({ waitsMs: [10_000], times: 20 });
   await using own = await market.openOwnShop({ GATEHOUSE_RESOURCE_SERVER_LEDGER_PATH: path });
   const readyz = async () => (await fetch(`${own.operationsUrl}/readyz`)).status;

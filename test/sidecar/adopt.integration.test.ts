@@ -139,7 +139,7 @@ test("asks for approval again if the state does not record its node", async () =
     await waitUntilSettled(sidecar.urls["sidecar"]);
   }
   {
-    // A mode set to act persists when the setting is removed.
+    // The mode `enforce` persists when the setting is removed.
     await using sidecar = await runSidecar(node, { ...restarting, ...withoutMode });
     expect((await waitForReason(sidecar.urls["sidecar"], "NotPaused", "NotPaused")).message).toContain("was enforce");
   }

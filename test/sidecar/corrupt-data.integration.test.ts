@@ -43,7 +43,8 @@ async function startFake(environment: Readonly<Record<string, string>> = {}) {
 async function ruinFake(node: FakeNode): Promise<void> {
   await writeFile(join(node.workspace, "data", "chain"), "ruined");
   await node.kill();
-  // Its own `ops` knows that it is not running: after a successful stop, the sidecar only waits to see whether something else starts it.
+  // Without a PID file, `ops` knows that the node is not running. After a successful `ops stop`, the sidecar would wait for something else to
+  // start it.
   await rm(join(node.workspace, "node.pid"), { force: true });
 }
 

@@ -89,7 +89,7 @@ async function expectShown({ shown, settings, prepare, strike }: Fault): Promise
       verdict.level === shown.verdict &&
       statesByLevel[shown.verdict].test(headline.state) &&
       readyz === shown.readyz &&
-      // A call that was in flight when the node died is reported first, with a different message.
+      // If a call was in flight when the node died, it is reported first, with a different message.
       conditions.some((one) => one.type === type && one.reason === reason && beginsAs(shown.reads).test(one.message)) &&
       metrics.includes(`gatehouse_condition_info{type="${type}",reason="${reason}"} 1`) &&
       metrics.includes(`gatehouse_verdict{level="${shown.verdict}"} 1`),
@@ -125,7 +125,7 @@ async function untilShown(
 
 /** `npm test` injects an eighth of them, chosen by the seed. */
 const shares = 8;
-// A public-family node reports no release, so nothing contradicts the setting.
+// A public-family node reports no version, so nothing contradicts the setting.
 const isMet = ({ shown }: Fault) => testProfile !== "pharos" || shown.condition[0] !== "VersionConsistent";
 for (const fault of takeSlice(strikingFaults, shares).filter(isMet)) {
   test(fault.what, () => expectShown(fault));

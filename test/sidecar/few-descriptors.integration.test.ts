@@ -14,9 +14,9 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 /** Number of the sidecar's descriptors, and of idle connections. */
 const descriptors = 160;
 const idleConnections = 400;
-/** Min number of edits that are corrected in that time, however slow the machine is. */
+/** Min number of edits that are corrected during a test, however slow the machine is. */
 const corrections = isLong ? 3 : 1;
-/** Min time for which they are kept open, in seconds; minutes in `npm run test:long`. */
+/** Min seconds for which the idle connections are kept open; minutes in `npm run test:long`. */
 const seconds = Number(process.env["GATEHOUSE_TEST_DESCRIPTORS_SECONDS"] ?? 1);
 /** Number of checks after which the lack of descriptors must be reported. */
 const shortAfter = 3;

@@ -16,6 +16,6 @@ test.skipIf(!isPossible)(`exits on SIGTERM even if the node's file system hangs$
   await waitUntilSettled(sidecar.urls["sidecar"]);
   using _hanging = mountHangingDisk(node.binDirectory);
   await waitForReason(sidecar.urls["sidecar"], "ConfigReconciled", "Unresponsive");
-  // It exits with SIGKILL, which it sends to itself.
+  // The sidecar ends itself with SIGKILL.
   expect(await sidecar.end("SIGTERM", 20_000)).toBeNull();
 });

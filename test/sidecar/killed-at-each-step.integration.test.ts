@@ -20,7 +20,7 @@ function correct(text: string): string {
   return text.replace("enable_pamir_cetina", "storage_enable_cetina").replaceAll("pamir_cetina_", "storage_cetina_");
 }
 
-/** More steps than a correction or a restart has; a test that reaches this never finished without a kill. */
+/** More steps than a correction or a restart has. At this step, a test gives up: it never finished without a kill. */
 const stepsMax = 400;
 
 /**
@@ -82,7 +82,7 @@ test(`killed before one step in ${correctionStride} of a correction, from step $
 test(`killed before one step in ${restartStride} of a correction and its restart, from step ${firstStep(restartStride)}: the node ends up running the right configuration, not paused`, async () => {
   await using node = await createFakeNode();
   await node.start();
-  // Each drift includes an edit that requires a restart; after the drift alone, the node would already have read the corrected file.
+  // Each drift includes an edit that requires a restart. Drift alone requires none, because the node has already read the corrected file.
   let edit = 0;
   const drifted = () => driftedConfig.replace('"../data"', `"../data", "edit": ${edit}`);
   const desired = () => correct(drifted());

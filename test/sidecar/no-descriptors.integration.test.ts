@@ -54,7 +54,7 @@ test.skipIf(!isPossible)(
       "SOFT",
       "--noheadings",
     ]);
-    // Fewer than it has open, so every additional file, program and connection fails.
+    // The sidecar has more descriptors open than this limit, so every additional file, program and connection fails.
     await run("prlimit", ["--pid", String(sidecar.pid), "--nofile=20:"]);
     await writeFile(
       node.configPath,

@@ -44,7 +44,7 @@ test.skipIf(!isPossible)(`polls node.conf if the system has no file watches left
       ...buildEnvironment(node),
       GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
       GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
-      // Longer than this test, so that only the watch can detect the change.
+      // This interval is longer than the test, so that only the watch can detect the change.
       NODE_OPTIONS: importConstants("sidecar", { "upkeep.rereadIntervalMs": 600_000 }),
       GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
     }),

@@ -30,7 +30,7 @@ async function startSidecar(node: FakeNode, environment: Readonly<Record<string,
   };
   return {
     callGateway,
-    /** On a busy machine, the first block may take longer than a gateway's callers wait. */
+    /** Waits for a block, which may take longer on a busy machine than a gateway's callers wait. */
     waitForHeight: () =>
       readUntil(
         () => callGateway("eth_blockNumber"),
@@ -55,7 +55,7 @@ test("rejects calls immediately if the node stalls while its references advance,
     GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "500",
     GATEHOUSE_SIDECAR_LAG_REFERENCES: reference.url,
     GATEHOUSE_SIDECAR_LAG_INTERVAL_MS: "50",
-    // A few blocks don't count as lag, but a node that receives none of them is stalled.
+    // With this limit, the node never lags, but it is stalled if it receives no blocks.
     GATEHOUSE_SIDECAR_LAG_MAX_BLOCKS: "1000000000",
   });
   await runningSidecar.waitForHeight();
@@ -100,7 +100,7 @@ test("detects a replaced node at the next check, closes its subscriptions and re
   await using running = await startSidecar(workspace, {
     GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
     GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: node.webSocketUrl,
-    // So long that only the node's WebSocket, which reconnects, can trigger the check.
+    // The interval is so long that only the node's WebSocket, which reconnects, can trigger the check.
     GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "3600000",
   });
   expect(await running.callGateway("eth_gasPrice")).toBe("0x3e8");

@@ -63,7 +63,7 @@ async function settle(upkeep: UpkeepProcess, node: FakeNode): Promise<void> {
   });
 }
 
-/** Waits until the restart reaches an instant, and then kills; returns whether it reached it. */
+/** Waits until the restart reaches an instant, then kills the process; returns whether the restart reached it. */
 async function strike(
   kill: Kill,
   node: FakeNode,

@@ -65,6 +65,6 @@ test("responds to every probe, without querying the node, while the node, node_c
   await readUntil(node.asked, (asked) => asked > closed);
   const requestsBefore = node.asked();
   for (let round = 0; round < rounds; round += 1) expect(await ask()).toEqual([200, 503, 200, 200, 200]);
-  // Five times as many probes; the few requests in this time are from the gateway, which keeps checking the node.
+  // There were five probes per round. The few requests to the node are the gateway's own checks.
   expect(node.asked() - requestsBefore).toBeLessThan(rounds);
 });

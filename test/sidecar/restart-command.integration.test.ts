@@ -43,7 +43,7 @@ test("gatehouse restart shows its sidecar and restarts the node once the user co
   expect([outcome.status, JSON.parse(outcome.printed)]).toMatchObject([0, { result: "requested" }]);
   await upkeep.restarted(3);
 
-  // A node must not be stopped if it would be started with this, even if an operator requests it.
+  // The node must not be stopped if it can't be started with this node.conf, even if an operator requests it.
   const good = await node.config();
   await rm(node.configPath);
   await mkdir(node.configPath);

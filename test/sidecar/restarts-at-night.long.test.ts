@@ -64,7 +64,7 @@ test("starts the node before it exits if it is stopped during a slow node stop",
   await writeFile(node.configPath, another(good));
   await readUntil(() => existsSync(stopped), Boolean);
   expect(await sidecar.end("SIGTERM", 40_000)).toBe(0);
-  // The node is no longer managed: the sidecar started it before exiting.
+  // The sidecar started the node before it exited.
   await readUntil(() => isResponding(node.httpUrl), Boolean);
 });
 

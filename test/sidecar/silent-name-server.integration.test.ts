@@ -14,7 +14,7 @@ import { isLong } from "../support/run-size.ts";
 import { mayMount, mountNames, startSilentNameServer, whySkipped } from "../support/silent-name-server.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
-/** Shorter than the outage, so that nothing in this test is caused by a lookup timeout. */
+/** Deadline that is shorter than the outage: no lookup times out within it. */
 const withinMs = 20_000;
 
 const nameServer = mayMount ? await startSilentNameServer() : undefined;
@@ -123,12 +123,12 @@ test.skipIf(nameServer === undefined)(
     await until("a name server is queried for the store", generousMs, () => nameServer?.wasAsked("rate-store"));
     const reasons = new Set<string | undefined>();
     const askedAtMs = performance.now();
-    // As long as its client takes for five attempts, or two.
+    // The client makes five attempts in this time, or two in a short run.
     await until("another attempt was made and again", generousMs, async () => {
       reasons.add((await sidecar.condition("ConfigReconciled"))?.reason);
       return performance.now() - askedAtMs > (isLong ? 11_000 : 4_300);
     });
-    // One query for each address family.
+    // There is one query for each address family.
     expect(nameServer?.countAsked("rate-store")).toBeLessThanOrEqual(2);
     expect(reasons).not.toContain("Unresponsive");
   },

@@ -102,7 +102,7 @@ test("waits for a head that went stale during its own stall, and does not report
 test("reports WaitingForHead, not NoHead, when a node responds again after an outage", async () => {
   await using node = await startOwnedNode("slow-gateway-return");
   let isAway = true;
-  // Health checks get responses, but the gateway does not learn the head: there is no new block.
+  // The node responds to health checks but has no new block, so the gateway learns no head.
   const answer = respondToRpc({ ...goodResponses, eth_blockNumber: risingHeight });
   await using rpc = await serveNode((request, response) =>
     isAway ? void response.destroy() : void answer(request, response),

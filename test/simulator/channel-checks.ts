@@ -3,7 +3,7 @@ import type { Member } from "./members.ts";
 import { getChain, type VirtualChains } from "./virtual-chain.ts";
 import type { World } from "./world.ts";
 
-/** Counts the channels whose charges are not claimed, or not moved to their payee. */
+/** Counts the channels with charges that are not yet claimed or not yet transferred to the payee. */
 export const countOwed = (database: DatabaseSync): number =>
   Number(database.prepare("SELECT count(*) AS owed FROM channels WHERE owed_since_ms IS NOT NULL").get()?.["owed"]);
 

@@ -14,7 +14,7 @@ export type Want = {
   /** Identifies the request to the seller. */
   readonly fingerprint: string;
   readonly identifier: string | undefined;
-  /** The amount paid according to the response, once it has received what it asked for. */
+  /** The amount paid according to the response; undefined until the member has what it asked for. */
   got: bigint | undefined;
   /** Number of times that a response was sent; without an identifier, a client may pay again for a lost response. */
   sent: number;

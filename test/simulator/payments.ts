@@ -147,7 +147,7 @@ function permit(terms: Terms, { method, chain, facilitator: index, approval }: S
       to: spender,
       data: encodeSettle({
         permit: signing,
-        // Used to look up any `upto` amount.
+        // With amount 0, the call serves to look up any amount of `upto`.
         amount: method === "upto" ? 0n : value,
         signature: toSignatureBytes(signature),
         approval: approval === undefined ? undefined : { value, deadline, r, s, v },

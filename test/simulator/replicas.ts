@@ -19,7 +19,7 @@ export async function checkSoleLeader(
   { report }: World,
 ): Promise<void> {
   const running = replicas.flatMap(({ live }) => live() ?? []);
-  // A suspended replica can't know yet; a replica whose query is delayed may begin its own next term.
+  // A suspended replica can't know yet that its term is over.
   const others = running.filter(({ process }) => process.name !== by.name && !process.isSuspended());
   const lead = await Promise.all(others.map(({ value }) => value.leads(chain)));
   for (const [index, { process }] of others.entries())

@@ -144,7 +144,7 @@ export function drawUsed({ signing: { method, wallet } }: SignedOffer, random: n
     : price;
 }
 
-/** A facilitator's list of kinds, which no sale requests. */
+/** Parts of a facilitator that no sale uses. */
 const unwatched = {
   supported: () => ({ kinds: [], extensions: [] }),
   readiness: () => ({ ok: true, message: "" }),

@@ -28,7 +28,7 @@ export type Signing = Readonly<{
 
 /** Signed payment as its buyer sends it, with what identifies it on the chain. */
 export type SignedOffer = Readonly<{
-  /** The same for all copies of the payment, whatever else they contain. */
+  /** Name of the payment, which all of its copies share. */
   name: string;
   signing: Signing;
   payment: Payment;
@@ -51,7 +51,7 @@ const bySignature = new Map<unknown, SignedOffer>();
 const byCheck = new Map<Hex, SignedOffer>();
 const offersMax = 5_000;
 
-/** Limits the memory of payments that earlier runs signed. */
+/** Forgets payments that earlier runs signed, once there are too many. */
 export function forgetOffers(): void {
   if (signed.size > offersMax) for (const known of [signed, byCall, bySignature, byCheck]) known.clear();
 }

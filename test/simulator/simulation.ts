@@ -61,7 +61,7 @@ export async function simulate(seed: number): Promise<Run> {
   for (const member of members)
     if (server !== undefined) void buyAsMember(member, server, world, chains).then(() => (missing -= 1));
   for (const purchase of purchases) void buy(purchase, ask, world, chains).then(() => (missing -= 1));
-  /** A payment's older transaction may stay behind a gap that its newer one did not fill, until the next payment has that nonce. */
+  /** If a payment was sent twice, its older transaction may wait behind a nonce gap until the next payment fills that. */
   const isCharged = (call: ContractCall) => {
     const offer = findCalled(call)?.offer;
     return offer !== undefined && findTransfers(chains, offer).length > 0;
@@ -92,7 +92,7 @@ export async function simulate(seed: number): Promise<Run> {
   for (const stopped of stops) void stopped.then(() => (running -= 1));
   await time.run(() => running === 0, time.nowMs() + 60_000);
   checkLedger(ledger, world, chains);
-  // Open ones would keep the whole run in memory, through their functions.
+  // Open databases would keep the whole run in memory.
   for (const database of [ledger, claims]) database?.close();
   return { seed, weather, steps: world.steps, problems: world.problems, crashes: world.crashes() };
 }

@@ -25,7 +25,7 @@ const timeoutMs = 60_000 + crashesMin * 30;
 
 /** Runs a program in this directory, and returns its output, whether or not it succeeds. */
 async function run(program: string, ...parameters: readonly number[]): Promise<string> {
-  // Stack traces of simulated faults, which nobody reads, take a tenth of the time.
+  // Nobody reads the stack traces of simulated faults, and they take a tenth of the time.
   const call = ["--stack-trace-limit=0", join(import.meta.dirname, program), ...parameters.map(String)];
   const options = { timeout: timeoutMs, maxBuffer: 2 ** 27 };
   const ended = promisify(execFile)(process.execPath, call, options);

@@ -85,7 +85,7 @@ function startWithinSeller(world: World, parts: Parts): Started {
   return { ask, askAsThief: ask, facilitators: [], ledger: ledger.database, server, claims: disk.database };
 }
 
-/** Probability that a leg of a statement of replicas takes longer than a term lasts. */
+/** Probability that a replica's statement, or its response, takes longer than a term lasts. */
 const slowRate = 0.01;
 
 function startReplicas(world: World, parts: Parts): Pick<Started, "facilitators" | "ledger"> {

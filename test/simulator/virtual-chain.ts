@@ -13,7 +13,7 @@ import type { VirtualTime } from "./virtual-time.ts";
 export type Transaction = Readonly<{
   hash: Hex;
   from: Hex;
-  /** Negative for third parties' transactions. */
+  /** Nonce; negative for third parties' transactions. */
   nonce: number;
   to: Hex;
   data: Hex;

@@ -131,7 +131,7 @@ function executeAlone(call: ContractCall, gas: bigint, state: MutableState, surr
   const isDear = surroundings.isInBlock && (paying?.offer.signing.number ?? 1) % 4 === 0;
   const needed = (isDear ? 2n : 1n) * usualGas;
   const after = { ...state };
-  // Only in a block, so that simulations don't reveal it.
+  // Transfers have no effect only in a block, so that simulations don't reveal it.
   const isSilent = state.isSilent && paying !== undefined && surroundings.isInBlock;
   const end = paying === undefined ? runForSeller(call, after, surroundings) : pay(paying, after, surroundings);
   const revert = typeof end === "string" ? end : gas < needed ? "gas" : undefined;

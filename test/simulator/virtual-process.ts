@@ -103,5 +103,5 @@ function settle<T>(effect: () => T | Promise<T>): End<T> | Promise<T> {
   }
 }
 
-/** A separate promise per waiter, because a shared one would keep all of them in memory. */
+/** Creates a promise per waiter, because a shared one would keep all waiters in memory. */
 const neverSettle = () => new Promise<never>(() => undefined);

@@ -16,7 +16,7 @@ export type VirtualTime = Readonly<{
   /** Schedules an event. */
   after: (ms: number, run: () => void) => void;
   pause: Pause;
-  /** Runs events until `isDone`; returns false if it is not over by `untilMs`, or if no events are left. */
+  /** Runs events until `isDone`; returns false if that is not reached by `untilMs`, or if no events are left. */
   run: (isDone: () => boolean, untilMs: number) => Promise<boolean>;
 }>;
 
@@ -63,9 +63,7 @@ export function createVirtualTime(seed: number, startMs: number): VirtualTime {
   };
 }
 
-/**
- * Waits until all promise reactions have run: Node runs a tick that a microtask scheduled once no microtask is left.
- */
+/** Waits until all microtasks have run: only then does Node run a tick that a microtask scheduled. */
 const finishMicrotasks = () => new Promise<void>((resolve) => process.nextTick(resolve));
 
 /** Binary heap, by time and order. */

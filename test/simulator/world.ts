@@ -94,7 +94,7 @@ export function createWorld(seed: number): World & RunRecord {
 /** Interval, in seeds, of the runs that have replicas. */
 export const replicasEvery = 5;
 
-/** Depends only on the seed, so that other seeds keep their worlds. */
+/** Chooses by the seed alone, so that a new choice does not change other seeds' runs. */
 function chooseBySeed(
   seed: number,
 ): Pick<

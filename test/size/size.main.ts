@@ -39,7 +39,7 @@ const figures = {
   conditions: Object.keys(conditionReasons).length,
   reasons: Object.values(conditionReasons).flatMap((byStatus) => Object.values(byStatus).flat()).length,
   metrics: Object.keys(metricCatalogue).length,
-  // Without the watchdog.
+  // The watchdog does not count.
   alerts: alerts.size - 1,
 };
 print(figures);

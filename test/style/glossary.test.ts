@@ -8,7 +8,7 @@ const terms = [...page.matchAll(/^- \*\*(.+?)\*\* \(`([^`]+)`; (.*?)\): (.*)$/gm
   ([, term = "", place = "", source = "", meaning = ""]) => ({ term, meaning, source, place }),
 );
 
-/** Texts that a reader would search: code and documents, except for the glossary itself and the style tests. */
+/** Texts in which a term must occur: code and documents, without the glossary itself and the style tests. */
 const texts = [
   ...listSourceFiles().filter((path) => !path.startsWith("test/style/")),
   ...globSync(["*.md", "docs/**/*.md", "*/README.md"], { cwd: root }).filter((path) => path !== "docs/glossary.md"),

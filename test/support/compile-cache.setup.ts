@@ -6,6 +6,6 @@ import { join } from "node:path";
 // started by a test use the cache of their own environment.
 enableCompileCache(join(import.meta.dirname, "../../node_modules/.cache/tests"));
 
-// Only commands of the same test find its announced services.
+// Services announced by a test are found only by its own commands.
 process.env["XDG_RUNTIME_DIR"] = join(tmpdir(), `gatehouse-run-${process.pid}`);
 process.env["XDG_STATE_HOME"] = join(tmpdir(), `gatehouse-state-${process.pid}`);

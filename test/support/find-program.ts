@@ -11,7 +11,7 @@ export function isExecutable(path: string): boolean {
     accessSync(path, constants.X_OK);
     return true;
   } catch {
-    // The reason why one can't be run doesn't matter when searching for one that can.
+    // Why this candidate can't be run does not matter.
     return false;
   }
 }

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import type { Environment } from "#daemon/settings/environment.ts";
 
-/** This Node comes first, because a command is run through its own first line. */
+/** The current Node comes first, because a command's first line looks up `node` on the PATH. */
 export const path = `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}`;
 
 /** The environment of a program under test: the given variables only, and directories where no other test, and no user, announces services. */

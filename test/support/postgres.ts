@@ -14,7 +14,7 @@ export type PostgresServer = AsyncDisposable &
   Readonly<{
     createDatabase: () => Promise<string>;
     query: (url: string, text: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
-    /** Stops it like a crash (every connection breaks), and allows restarting it. */
+    /** Stops the server like a crash, which breaks every connection; `start` restarts it. */
     stop: () => Promise<void>;
     start: () => Promise<void>;
   }>;

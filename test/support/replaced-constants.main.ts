@@ -6,7 +6,7 @@ import type { ConstantOverrides } from "./constant-overrides.ts";
 /** Loaded before a service (`--import`), with `service` and `constants` in its query; see `importConstants`. */
 const { searchParams } = new URL(import.meta.url);
 
-// Same as in the command itself, which starts later.
+// The command itself, which starts later, uses the same cache.
 enableCompileCache(join(import.meta.dirname, "../../node_modules/.cache/gatehouse"));
 const { loadDefinition } = await import("../../cli/service-definitions.ts");
 const { replaceConstants } = await import("./constant-overrides.ts");

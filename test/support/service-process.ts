@@ -9,7 +9,7 @@ import type { ConstantOverrides } from "./constant-overrides.ts";
 import { importConstants } from "./programs/import-constants.ts";
 import { gatehouseProgram } from "./programs/place.ts";
 
-/** The very first start also compiles. */
+/** This includes the time to compile at the very first start. */
 const startDeadlineMs = 40_000;
 const stopDeadlineMs = 10_000;
 

@@ -9,7 +9,7 @@ import type { UpgradeProcessRequest, UpgradeProcessState } from "./upgrade-proce
  */
 const [workspace = "", httpUrl = "", stateDirectory = "", killAt = "0"] = process.argv.slice(2);
 
-// A sidecar that continues an upgrade is also killed during that.
+// Kills also a sidecar that continues an upgrade.
 if (killAt !== "0") await armKillPoint(Number(killAt));
 await using upkeep = await runUpkeep(
   { workspace, httpUrl },

@@ -20,7 +20,7 @@ const briefPayload = z.object({
 
 type BriefPayment = Readonly<z.output<typeof briefPayload>>;
 
-/** Number of payments parsed in this process, for tests. */
+/** Counts the payments that this process has parsed. */
 export const reads = { count: 0 };
 
 /** A made-up scheme: an EIP-3009 transfer that sends only what can't be derived from the offer. */

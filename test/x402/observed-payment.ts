@@ -171,7 +171,7 @@ async function observeSeller(payload: unknown, offers: readonly PaymentRequireme
       facilitation,
       payments: createPaymentsInFlight(),
       onSettled: () => undefined,
-      // The recorded payments expire five minutes after signing, and their requests ask for one.
+      // The recorded payments are valid for five minutes, but their offers allow one.
       clock: () => clock() + 240_000,
     },
   );

@@ -113,8 +113,8 @@ const isUnsigned = /signature|another chain|missing field|wrong type/;
 /** The payment is valid, but the facilitator's node or signer is not available, or the outcome is not known. */
 const isFault = /: (?:node|signer without gas|late receipt$)/;
 /**
- * No buyer can cause these: the seller checks a payment's form first, offers only what the facilitator lists, and knows its own payments. Or
- * the facilitator does not say whether its node or the payment is at fault.
+ * Rejections that no buyer can cause, because the seller checks a payment's form first, offers only what the facilitator lists, and knows
+ * its own payments; or that don't say whether the facilitator's node or the payment is at fault.
  */
 const isUnclear = new RegExp(
   [

@@ -25,7 +25,7 @@ const responseBytes = 24_000_000;
 export type AttackedMarket = AsyncDisposable &
   Readonly<{
     target: Target & Readonly<{ market: NonNullable<Target["market"]> }>;
-    /** Resident memory of the larger of the two processes, current and peak. */
+    /** Current and peak resident memory of the larger of the two processes. */
     memory: () => Promise<Readonly<{ nowMiB: number; peakMiB: number }>>;
     /** Number of exits of either process. */
     ends: () => Promise<number>;

@@ -164,7 +164,7 @@ test("rejects a second node on the same directory", async () => {
 });
 
 test("sets block timestamps to the wall clock, but never back", async () => {
-  // The genesis block has the real time; this is later.
+  // The genesis block has the real time, so the simulated clock starts later.
   let nowMs = Date.now() + 60_000;
   await using anvil = await start({ now: () => nowMs });
   const begin = Number((await head(anvil)).timestamp);

@@ -6,11 +6,11 @@ import { compileContracts } from "#devnet/contracts/compiler.ts";
 import { root } from "../../style/rooms.ts";
 import committed from "../../../devnet/contracts/contracts.artifact.json" with { type: "json" };
 
-/** Everything that determines the result, with the committed one. */
+/** The compiler's inputs, and its committed output. */
 const parts = ["devnet/{contracts,token}/*.sol", "devnet/contracts/*.{ts,json}", "package-lock.json"];
 const verifiedPath = join(root, "node_modules/.cache/verified-contracts");
 
-// Compiling takes five seconds of CPU, so it follows only a change.
+// Compiling takes five seconds of CPU, so this happens only after a change.
 test("compiles the sources to the committed artifact", () => {
   const texts = globSync(parts, { cwd: root })
     .toSorted()

@@ -50,7 +50,7 @@ export function testSecondNode(running: () => RunningStack, testStop: () => void
     expect(foreign.stderr).toContain(
       `the state in ${state()} belongs to another node: ${running().stateDirectory}/node/bin/node.conf`,
     );
-    // `gatehouse resume`, typed there, reports that it reached nothing.
+    // `gatehouse resume` with that state directory reports that no sidecar is running.
     const resumed = await runGatehouse(["resume", "--state-directory", state()]);
     expect([resumed.status, resumed.stdout]).toEqual([1, ""]);
 

@@ -19,9 +19,9 @@ export function testStop(running: () => RunningStack, besides: () => readonly st
     expect(printed).not.toMatch(/0x[0-9a-fA-F]{130}/);
     const whileRunning = readStoredFiles(stack.stateDirectory);
     const pids = [...findStackProcesses(stack).values()];
-    // A service that does not stop within its grace period is killed, so this waits for none.
+    // A service that does not stop within its grace period is killed, so this wait ends.
     expect(await stack.stop()).toBe(0);
-    // An exited process may stay in the table until its parent, or init, reaps it.
+    // An exited process may stay in the process table until its parent, or init, reaps it.
     await until("no process is left", generousMs, () => pids.every((pid) => !existsSync(`/proc/${pid}`)));
     expect(await Promise.all(Object.values(stack.ports).map(isListening))).not.toContain(true);
     for (const url of besides()) {

@@ -86,7 +86,7 @@ describe("callers", () => {
       .setSubject("0xpayer")
       .setExpirationTime("1h")
       .sign(privateKey);
-    // Keeps other tests' tokens from being counted as well.
+    // Uses a separate gateway, so that it does not count other tests' tokens.
     await using other = await startTestGateway(node, {
       private: { enabled: true },
       callers: { keysPath: join(folder, "keys.json5") },

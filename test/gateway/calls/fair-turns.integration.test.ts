@@ -14,7 +14,7 @@ const noCall = `{"jsonrpc":"2.0","id":1,"method":"no_such","params":["${"x".repe
 const receipts = (at: number) => `{"jsonrpc":"2.0","id":1,"method":"eth_getBlockReceipts","params":["0x${at}"]}`;
 const calls = 12_000;
 /**
- * Min number of the other caller's calls that get a response during the flood; without round-robin, it was two to four during half as many
+ * Min number of the other caller's calls that get a response during the flood. Without round-robin, it was two to four, during half as many
  * calls.
  */
 const fewest = 10;

@@ -7,7 +7,7 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 const connectionBytes = 1_000_000;
 const totalBytes = 3_500_000;
 const answerBytes = 50_000;
-/** Its weight is so high that it is sent to the node alone. */
+/** Its weight is so high that it gets a request of its own to the node. */
 const late = "eth_estimateGas";
 const call = (id: number, method: string, data: string) =>
   `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":[{"data":"${data}"},"latest"]}`;

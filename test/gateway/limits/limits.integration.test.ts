@@ -194,7 +194,7 @@ describe("attacks", () => {
       expect(await raw(start, 30_000)).toMatch(/^(HTTP\/1\.1 408 |$)/);
       const { socket } = openRaw(gateway.url, start);
       const drip = setInterval(() => socket.write(" "), 20);
-      // `once` would reject if bytes in flight cause a reset.
+      // Not `once` of node:events: it would reject if bytes in flight cause a reset.
       await new Promise((resolve) => socket.once("close", resolve));
       clearInterval(drip);
     }

@@ -36,7 +36,7 @@ describe.each([true, false])("a long body (fast path: %s)", (fastPath) => {
   beforeAll(async () => {
     node = await startFakeNode();
     const listener = { fastPath };
-    // The units for 200 KiB and their content are available once, and take 401 s to refill.
+    // The compute units suffice for one body of 200 KiB; they take 401 s to refill.
     const tier = { ...limitlessTier, computeUnitsPerSecond: 1, computeUnitBurst: 401 };
     gateway = await startTestGateway(node, {
       tiers: { public: tier },
@@ -84,7 +84,7 @@ describe.each([true, false])("a long body (fast path: %s)", (fastPath) => {
     expect(await announce(gateway.url, 900_000, { lines: lines("9.9.9.1"), send: 900_000 })).toMatch(
       /^HTTP\/1\.1 429 /,
     );
-    // Another caller has enough units for it.
+    // Another caller has enough units for the same body.
     expect((await post(gateway.url, body, from("9.9.9.2"))).status).toBe(200);
     expect(await gateway.metrics.metrics()).toMatch(/gatehouse_gateway_limited_total\{limit="rate",tier="public"\} 2/);
   });
@@ -99,7 +99,7 @@ describe.each([true, false])("a long body (fast path: %s)", (fastPath) => {
         if (socket.writable) socket.write(part, send);
       };
       send();
-      // The connection fails if it is closed while data is in transit.
+      // Not `once` of node:events: closing while data is in transit emits an error.
       await new Promise((resolve) => socket.once("close", resolve));
       return received();
     });

@@ -92,7 +92,7 @@ describe("a client that sends requests and reads no responses", () => {
       });
       const socket = connectDeafly(gateway.url, syncingRequest);
       await until("the response waits for its reader", generousMs, async () => (await held(gateway)) > 1_000_000);
-      // There is one connection to the node, which is free again.
+      // The only connection to the node is free again.
       expect((await post(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_hashrate"}')).status).toBe(200);
       expect(
         (await post(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_getTransactionCount","params":[]}')).text,

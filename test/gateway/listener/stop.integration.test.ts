@@ -52,7 +52,7 @@ describe.concurrent.each(bothPaths)("a listener that stops, on %s", (_, fastPath
       (await gateway.metrics.metrics()).includes('gatehouse_connections{listener="public"} 1'),
     );
     const stopped = gateway[Symbol.asyncDispose]();
-    // After idle connections are closed, but before incomplete ones are.
+    // Waits until idle connections are closed, but not until incomplete ones are.
     await delay(800);
     client.socket.write(body.slice(9));
     await until("the response has arrived", generousMs, client.isClosed);

@@ -80,7 +80,7 @@ it.skipIf(!hasPrometheus)(
       const sent = new Set<string | undefined>(collector.spans().map(({ traceId }) => traceId));
       return named.every((traceId) => sent.has(traceId));
     });
-    // The format that it requests is well-formed, and uses the same names.
+    // Prometheus can parse the format that it requests, and the metrics keep their names.
     expect((await prometheus.query("up == 1")).length).toBe(1);
     expect((await prometheus.query("gatehouse_gateway_reads_total")).length).toBeGreaterThan(0);
   },

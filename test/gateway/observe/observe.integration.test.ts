@@ -47,7 +47,7 @@ describe("the gateway's metrics", () => {
     for (const source of ["node", "coalesced", "cache"]) {
       expect(await valueOf(gateway, "gatehouse_gateway_reads_total", { method: "eth_gasPrice", source })).toBe(1);
     }
-    // Counts only the requests to the node.
+    // This metric counts only requests to the node.
     expect(await valueOf(gateway, "gatehouse_gateway_node_duration_seconds_count", { method: "eth_gasPrice" })).toBe(1);
   });
 
@@ -60,7 +60,7 @@ describe("the gateway's metrics", () => {
     const waitMs = 60;
     node.respondAs(() => "0x1");
     node.delay(waitMs);
-    // One after another: the third has waited for two others before the node is queried.
+    // The calls are sent one after another: the third has waited for two others before it reaches the node.
     await post(gateway.url, `[${["a", "b", "c"].map((one) => body("eth_syncing", [one])).join(",")}]`);
     node.delay(0);
     const whole = await valueOf(gateway, "gatehouse_gateway_call_duration_seconds_sum", { method: "eth_syncing" });

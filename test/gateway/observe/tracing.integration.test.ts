@@ -142,7 +142,7 @@ describe("traces", () => {
     await post(gateway.url, body);
     await post(gateway.url, body, { traceparent: asked.traceparent, tracestate: "NOT=valid" });
     await post(gateway.url, body, { tracestate: "a=1" });
-    // Without the fast path, and over WebSocket.
+    // Sends the same without the fast path, and over WebSocket.
     await post(gateway.url, body, { ...asked, "X-Other": "1" });
     await using tracedClient = await connectTestClient(gateway.url, asked);
     await tracedClient.ask(body);

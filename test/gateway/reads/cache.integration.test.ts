@@ -115,7 +115,7 @@ describe("cached reads", () => {
     node.respondAs(() => "z".repeat(50_000));
     const long = body(5, "eth_getCode", [`0x${"1".repeat(40)}`, "latest"]);
     expect(await batchSource([long])).toBe("node");
-    // Its first part is sent before all of it has arrived.
+    // The response begins before all of its parts have arrived from the node.
     expect(await batchSource(Array.from({ length: 5 }, () => long))).toBe("mixed");
   });
 

@@ -45,7 +45,7 @@ describe.each(bothPaths)("a node response with a status other than 200, over %s"
       const got = await post(gateway.url, request("1"));
       expect([got.status, got.text]).toEqual([200, errorResponse("1")]);
       expect(got.headers.get("x-gatehouse-source")).toBe("node");
-      // No data is left on the connection for the next call.
+      // No data of this response is left on the connection.
       node.respondAs(() => "0x5");
       expect((await post(gateway.url, request("2", "eth_syncing", "[]"))).text).toContain('"result":"0x5"');
     },

@@ -112,7 +112,7 @@ describe("a client batch at the node", () => {
       expect(await ask(balances(20))).toEqual(resultsOf(20));
       expect(node.batches).toEqual([20]);
       expect(await ask(balances(20, 21))).toEqual(resultsOf(20, 21));
-      // A batch in which not all calls got a response is remembered for a while; the cache has only valid responses.
+      // After a batch with missing responses, calls are sent separately for a while. The cache has only the valid responses.
       expect(node.batches).toEqual(name.startsWith("an error about") ? [20, 20] : [20]);
       const requestsBefore = node.requests.length;
       expect(await ask(balances(40))).toEqual(resultsOf(40));

@@ -96,7 +96,7 @@ describe("the link to a node without a WebSocket", () => {
     const attemptsBefore = place.state.attempts.length;
     node.takeCalls(false);
     await until("the head is not known", generousMs, () => !gateway.readiness().ok);
-    // A head is also unknown if the gateway was too busy to query it. With this many rejected calls, at least one complete check must have
+    // The head is also unknown while the gateway is too busy to query it. After this many rejected calls, at least one complete check has
     // failed.
     await until("checks of the head failed", generousMs, () => node.rejectedCalls() >= 8);
     expect(place.state.attempts.length).toBe(attemptsBefore);

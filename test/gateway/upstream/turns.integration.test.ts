@@ -54,7 +54,7 @@ describe("calls queued for the node", () => {
       await Promise.all([first, ...many]);
       const order = node.requests.map(({ id }) => id);
       expect(order).toHaveLength(41);
-      // The calls at the node complete, followed by at most one of the first caller's, along with whatever is batched with it.
+      // The popular read follows the calls that are already at the node, and at most one other call of the first caller with its batch.
       expect(order.indexOf(popular)).toBeLessThanOrEqual(batchItems === 1 ? 2 : 4);
     },
   );

@@ -23,7 +23,7 @@ const inForce = ({ isInForce }: Supervised) => until("the settings are active", 
 /** Time between two purchases. */
 const everyMs = isLong ? 60 : 100;
 
-/** From a client without keep-alive connections, for which a draining process would wait. */
+/** Header of clients without keep-alive connections: a draining process would wait for those. */
 const closing = { Connection: "close" };
 
 const buy = (payment: string) =>
@@ -52,7 +52,7 @@ it("a self-settling resource server hot-restarts without failing a purchase", { 
   await charged.expectChargedOnce(buyers.bought.length);
 });
 
-/** All of these keep services serving. */
+/** The services must keep serving in all of these tests. */
 describe("a facilitator and a resource server", () => {
   beforeAll(async () => {
     market = await openSupervisedMarket();
@@ -83,7 +83,7 @@ describe("a facilitator and a resource server", () => {
       await service.write(more);
       await inForce(service);
     }
-    // Both at once.
+    // Both services hot-restart at the same time.
     await Promise.all([shop, facilitator].map((service) => service.write({ log: { level: "error" } })));
     await Promise.all([inForce(shop), inForce(facilitator)]);
     await until(
@@ -170,7 +170,7 @@ describe("a facilitator and a resource server", () => {
   });
 
   describe("kill -9 around hot restarts", () => {
-    /** Six rounds cover each process of each service. */
+    /** Six rounds kill each process of each service once. */
     const rounds = isLong ? 30 : 1;
     const first = isLong ? 0 : seed % 6;
     const whom = ["the old process", "the new process", "the process that hands over"] as const;
@@ -223,7 +223,7 @@ describe("a facilitator and a resource server", () => {
         victim
       ];
       kill(pid ?? 0);
-      // If the new process already serves, an engine or systemd treats its exit as the service's exit.
+      // If the new process already serves, the supervisor has handed over to it, and its exit is the service's.
       await until("it serves, or has exited", generousMs, async () => supervisor.hasEnded() || service.isInForce());
       if (victim === "the process that hands over") await until("it has exited", generousMs, supervisor.hasEnded);
       // Its child processes may still be exiting, and may hold its ports.

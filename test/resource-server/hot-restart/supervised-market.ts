@@ -146,7 +146,7 @@ async function supervise(
     startedProcess.push(runningProcess);
   };
   const look = async () => {
-    // Waiting for its result would poll, which would cost the service more than everything else.
+    // A short poll interval would cost the service more CPU than everything else.
     await sleep(80);
     const urls = { operations: `http://127.0.0.1:${operationsPort}` };
     return readSettingsInForce({ urls }, path).catch(() => undefined);

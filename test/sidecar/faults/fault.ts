@@ -46,7 +46,7 @@ export function beginsAs(pattern: string): RegExp {
   return new RegExp(`^${parts.join(".*?")}`, "s");
 }
 
-/** The headline's state on a node of each level. */
+/** The headline that a node of each level may have. */
 export const statesByLevel: Readonly<Record<VerdictLevel, RegExp>> = {
   paused: /^(Paused after a failed (restart|upgrade)|Node down)$/,
   down: /^Node down$/,
@@ -60,7 +60,7 @@ export const statesByLevel: Readonly<Record<VerdictLevel, RegExp>> = {
 /** The value of `gatehouse_condition` for each status. */
 export const metricValues = { True: 1, False: 0, Unknown: -1 } as const satisfies Record<ConditionStatus, number>;
 
-/** Finds the status under which a condition has a reason; throws for one that it can't have. */
+/** Finds the status under which a condition has a reason; throws if it can't have that reason. */
 export function findConditionStatus(type: ConditionType, reason: string): ConditionStatus {
   const statuses = ["True", "False", "Unknown"] as const;
   const found = statuses.find((status) => conditionReasons[type][status].some((known: string) => known === reason));

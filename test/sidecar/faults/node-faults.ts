@@ -38,7 +38,7 @@ async function keepReading(gatewayUrl: string, signal: AbortSignal): Promise<voi
       (response) => response.text(),
       () => undefined,
     );
-    // The gateway has exited along with its sidecar.
+    // No response: the gateway has exited along with its sidecar.
     if (text === undefined) return;
     await pause(betweenCallsMs, signal);
   }

@@ -77,7 +77,7 @@ async function readControlStatus(sidecar: ServiceProcess, token: string): Promis
 describe("a hot restart", () => {
   let sidecar: ServiceProcess;
   beforeAll(async () => {
-    // Changes with each change, the last of which reverts everything.
+    // Each test below changes this file further; the last change reverts everything.
     await writeFile(path, settingsWith({ health: { timeoutMs: 3_000 } }));
     sidecar = await startSidecar();
   }, 120_000);
@@ -156,7 +156,7 @@ describe("a hot restart", () => {
       await callers.end();
       expect(callers.failures).toEqual([]);
       taker.close();
-      // Retries the same change once the obstacle is gone.
+      // The same change works once the obstacle is gone.
       const after = settingsWith({ gateway: { private: { enabled: true, port: 0 } } });
       await writeFile(path, after);
       await waitUntilInForce(sidecar, path, after);

@@ -71,7 +71,7 @@ async function startDashboard(targets: string) {
   const directory = await makeTestDirectory();
   await writeFile(join(directory, "targets"), targets);
   const args = [gatehouseProgram, "status", "--targets", join(directory, "targets"), "--page", "0"];
-  // It checks its targets twice per second.
+  // Makes the page check its targets twice per second.
   const env = { ...process.env, ...accelerateService({ waitsMs: [5_000], times: 10 }) };
   const child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "inherit"] });
   let output = "";
@@ -161,7 +161,7 @@ browserTest(
     // The figures of a target that stops responding remain, marked as old.
     await resources.disposeAsync();
     await page.getByText("2 of 3 are not healthy.").waitFor({ timeout: generousMs });
-    // If a check ran while the service was stopping, it first shows as not ready, with figures from that moment.
+    // If a check ran while the service was stopping, the card first shows "not ready", with figures from that moment.
     await readUntil(
       () => card("payments").innerText(),
       (text) => /Not responding\s*since .*\n.*\n.*Payments\s*old\s+3\s+pending/s.test(text),

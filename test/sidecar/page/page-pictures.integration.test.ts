@@ -31,7 +31,7 @@ const acceptCommand =
   "GATEHOUSE_TEST_PICTURES=accept npx vitest run test/sidecar/page/page-pictures.integration.test.ts";
 const isAccepting = process.env["GATEHOUSE_TEST_PICTURES"] === "accept";
 
-/** Timeout on a busy machine. */
+/** Deadline for a page to show its state, even on a busy machine. */
 const shownWithinMs = 60_000;
 
 const executablePath = findChromium();

@@ -56,7 +56,7 @@ describe.skipIf(findChromium() === undefined)("the page of a running sidecar", (
       /^\d\d:\d\d:\d\d\s+write\s+node\.conf: pamir_cetina_job_name renamed to storage_cetina_job_name\.\s+Why: node .*0\.16\.2 reads the storage_\* names \(0\.16\.0 and later\)$/,
     );
     await waitForLevel(page, "healthy", 60_000);
-    // The node was already running before the drift, so it had read the same content as the corrected file.
+    // The node started before the drift, so it has read the same content as the corrected file.
     await page.locator("#changes li", { hasText: "No restart is needed" }).first().waitFor();
     expect(await node.config()).toBe(right);
     await expectWellMade(page, "corrected");
@@ -155,7 +155,7 @@ browserTest(
     await until("the plan's restart is complete", generousMs, async () => (await node.starts()) === 2);
     await waitUntilSettled(url);
     await expectWellMade(page, "actions");
-    // The plan's own restart may not have finished yet.
+    // The restart of the approved plan may not have finished yet.
     await until("the restart has begun", generousMs, async () => {
       await act(page, "Restart the node");
       const response = result(page).filter({ hasText: /about to be restarted|already in progress/ });

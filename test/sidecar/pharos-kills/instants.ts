@@ -41,7 +41,7 @@ export function findVictims(victim: "node" | "ops", node: FakeNode): readonly nu
   return victim === "ops" ? findOps(node) : findPharosProcesses(node.workspace);
 }
 
-/** Lists the configurations with which the node has run, until its port was open. */
+/** Lists the configurations with which the node has run long enough to open its port. */
 export async function listRuns({ workspace }: FakeNode): Promise<readonly string[]> {
   const text = await readFile(join(workspace, "ran.log"), "utf8").catch(() => "");
   return text
@@ -55,7 +55,7 @@ function findOps({ workspace }: FakeNode): readonly number[] {
     try {
       return readlinkSync(`/proc/${pid}/cwd`) === workspace;
     } catch {
-      // It has exited since.
+      // The process has exited meanwhile.
       return false;
     }
   });

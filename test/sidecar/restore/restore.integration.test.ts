@@ -156,7 +156,7 @@ test("resumes a download after being killed", async () => {
   Object.assign(here.server.manner, { chunkBytes: 50_000, pauseMs: 20 });
   for (const [run, reached] of [200_000, 600_000].entries()) {
     const child = here.start();
-    // The previous run may have read further than this one has to; what matters is that this one has sent requests as well.
+    // The previous run may have downloaded more than this one waits for, so this also waits for a request of this run.
     await soon(
       async () => here.server.seen.length > run && existsSync(here.part) && (await stat(here.part)).size >= reached,
     );

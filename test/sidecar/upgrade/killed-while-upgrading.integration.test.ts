@@ -19,7 +19,7 @@ const withinMs = 120_000;
 
 /** Creates a generator of numbers below a bound, deterministic for a seed. */
 function randomOf(start: number) {
-  // Otherwise, adjacent seeds would start alike.
+  // Without this factor, adjacent seeds would start with similar numbers.
   const random = createRandom(Math.imul(start, 2_654_435_761));
   return (below: number) => Math.floor(random() * below);
 }

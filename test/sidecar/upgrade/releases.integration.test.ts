@@ -16,7 +16,7 @@ test("warns from a release list days ahead, and again when due, that the node is
   const path = join(node.workspace, "releases.json5");
   const write = (minVersionAt: unknown) =>
     writeFile(path, `[{ version: "0.16.0", minVersionAt: ${minVersionAt}, note: "a fork" }]`);
-  // Some months ahead, at two blocks per second.
+  // At two blocks per second, this height is some months ahead.
   await write(100_000_000);
   await using sidecar = await runSidecar(node, {
     GATEHOUSE_SIDECAR_UPGRADE_RELEASES_PATH: path,

@@ -47,7 +47,7 @@ test("shows an upgrade, rejects it without confirmation, then verifies version, 
   expect(await node.config()).toMatch(/^\uFEFF.*storage_enable_cetina/s);
   expect((await upkeep.reason("UpgradeVerified", "Verified")).status).toBe("True");
   expect(await readdir(join(node.workspace, ".gatehouse-upgrade"))).toEqual([]);
-  // The new version's keys are already present, so they need no second restart.
+  // node.conf already has the new version's keys, so no second restart is due.
   await upkeep.reason("NoRestartPending", "NoRestart");
   await upkeep.reason("Pruning", "Enabled");
   expect(restarts(upkeep)).toBe(restartsBefore);

@@ -20,7 +20,7 @@ test("follows the moved layout of an upgrade from 0.10 to 0.16: migrates and res
     GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "500",
   });
   await upkeep.reason("Pruning", "Enabled");
-  // While the version is unknown, nothing is due yet.
+  // While the version is unknown, no restart is due.
   await readUntil(upkeep.messages, (messages) =>
     messages.some((message) => message.startsWith("The node recovered and advances")),
   );
@@ -30,7 +30,7 @@ test("follows the moved layout of an upgrade from 0.10 to 0.16: migrates and res
   const moved = await node.install("0.16.2");
   expect(moved).toBe(join(node.workspace, "bin", "node.conf"));
   expect(await monitorOf(moved)).toMatchObject({ pamir_cetina_job_name: "node-7" });
-  // If node_cli reports its version, a half-finished upgrade is detected.
+  // The sidecar detects a half-finished upgrade only if node_cli reports its version.
   if (testProfile === "standard") await upkeep.reason("VersionConsistent", "Mismatch");
   await node.restart();
   await readUntil(

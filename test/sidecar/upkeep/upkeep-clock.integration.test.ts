@@ -38,11 +38,11 @@ test("is unaffected by a clock that jumps an hour forward or back", async () => 
     clock.turnTo(clock.wallMs() + jumpMs);
     await corrects(node, upkeep, job);
   }
-  // No restart is dropped from the budget because an hour seems to have passed, and none counts twice.
+  // Each restart counts once in the budget, although the clock seems to have passed an hour.
   expect(await restarts()).toBe(restartsBefore + 3);
   expect(upkeep.board.list().filter(({ status }) => status === "False")).toEqual([]);
   expect(upkeep.state.hold.get()).toBeUndefined();
-  // Newest first by the order of events, not by the clock.
+  // The newest event is first, by the order of events and not by the clock.
   const writes = upkeep.events.list().filter(({ kind }) => kind === "restart");
   expect(writes[0]?.message).toMatch(/^The node recovered and advances after/);
   expect(Date.parse(writes[0]!.at)).toBeLessThan(Date.parse(writes.at(-1)!.at));

@@ -20,7 +20,7 @@ test("reports a backup that can't be stored, and still starts a node that an ear
     await upkeepBefore.reason("ConfigReconciled", "Reconciled");
   }
   {
-    // As left by a sidecar that is killed between the stop and the start; a running one would continue.
+    // This is the state of a sidecar that was killed between the stop and the start.
     using left = openUpkeepState(stateDirectory);
     const reason = "node.conf was changed";
     left.restartInFlight.set({ reason, beganMs: Date.now(), phase: "commanded", isFinishing: false });

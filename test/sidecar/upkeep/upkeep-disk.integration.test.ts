@@ -42,7 +42,7 @@ mounting(`reports a full state disk, changes nothing until there is space, then 
   await upkeep.passes(5);
   expect(await node.config()).toBe(driftedConfig);
   expect(await upkeep.metric("gatehouse_reconcile_failures_total")).toBe(0);
-  // Changes are reported from memory, and attributed to no one.
+  // Changes are reported from memory, without their author.
   await node.save("");
   await upkeep.reason("ConfigReconciled", "Empty");
   expect(["Contested", "StartRewrites", "Locked"]).not.toContain(upkeep.board.get("ConfigReconciled")?.reason);
@@ -114,7 +114,7 @@ mounting(`reports a hung file system of node.conf, keeps reconciling, and stops 
   const failures = () => upkeep.metric("gatehouse_reconcile_failures_total");
   const before = await failures();
   await readUntil(failures, (count) => count >= before + 3);
-  // Name lookups and other files still get a thread.
+  // Threads are left for name lookups and other files.
   expect((await lookup("localhost")).address).toMatch(/127|::1/);
   await writeFile(join(node.workspace, "other"), "");
   hanging[Symbol.dispose]();

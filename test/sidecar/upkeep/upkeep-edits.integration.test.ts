@@ -114,10 +114,10 @@ test("restores a lost monitor_config with the values of the last healthy run, no
   const back = JSON.parse(await node.config()) as typeof lost;
   expect(back.chain.monitor_config).toEqual(values);
   expect(values).toMatchObject({ storage_cetina_job_name: "node-7", storage_cetina_push_interval: 5 });
-  // A restart, or the reason for none.
+  // Waits for a restart, or for the reason why none is needed.
   await readUntil(restartEvents, (events) => events.length > length);
   await settle(upkeep);
-  // Another program may write it, so it stays unchanged.
+  // The sidecar leaves the file alone while another program has its lock.
   await rm(join(dirname(node.configPath), `.${basename(node.configPath)}.lock`));
   using lock = createWriterLock(node.configPath);
   lock.acquire();

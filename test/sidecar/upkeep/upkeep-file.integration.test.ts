@@ -8,10 +8,7 @@ import { runResumeCommand } from "#sidecar/upkeep/control/resume-command.ts";
 import { captureOutput } from "#daemon/testing/captured-output.ts";
 import { generousMs, readUntil, until } from "#daemon/testing/until.ts";
 
-/**
- * A node that may have read a short-lived node.conf, because its start time is unknown: no driver reports it, and its programs are
- * elsewhere.
- */
+/** Hides the node's start time, so that it may have read a short-lived node.conf: no driver reports the time, and its programs are elsewhere. */
 function hideProcess(node: FakeNode): Readonly<Record<string, string>> {
   const restart = ["sh", "-c", `./ops stop --force; exec ./ops start --config ./${basename(node.configPath)}`];
   return {
@@ -42,7 +39,7 @@ describe("file handling, with a stopped node and no restarts", () => {
     upkeep = await runUpkeep(node, settings);
   });
   beforeEach(async ({ task }) => {
-    // Repeating the same drift would look like another program's writes.
+    // The text varies, because the same drift again would look like another program's write.
     await node.save(driftedConfig.replace("the operator's own words", task.name));
     await corrected();
   });
@@ -159,7 +156,7 @@ test("changes nothing in observe mode, but reports everything", async () => {
   );
   await upkeep.reason("Pruning", "Disabled");
   expect(await node.config()).toBe(driftedConfig);
-  // After the first complete reconcile, which may finish after the awaited event.
+  // Waits for the first complete reconcile, which may finish after that event.
   await readUntil(
     () => upkeep.upkeep.configured().ok,
     (isConfigured) => isConfigured,

@@ -33,7 +33,7 @@ async function watched(node: FakeNode) {
     deletions: () => server.requests.filter((request) => request.startsWith("DELETE")).length,
     /** Freezes the node's process: it keeps its port open and never responds. */
     hang: async () => process.kill(Number(await readFile(join(node.workspace, "node.pid"), "utf8")), "SIGSTOP"),
-    /** Waits for reconciles well after the time from which a node counts as hung. */
+    /** Waits for reconciles until long after the node counts as hung. */
     wellAfter: async () => {
       const silentAt = Date.now();
       await readUntil(

@@ -13,7 +13,7 @@ test.concurrent("verifies a restart on an idle chain once the chain is known to 
   await node.start();
   await using upkeep = await runUpkeep(node, {
     GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: String(watchedForMs),
-    // The chain must be known before the restart.
+    // The restart must wait until the sidecar knows the chain.
     GATEHOUSE_SIDECAR_RESTART_SETTLE_MS: String(4 * watchedForMs),
   });
   await upkeep.reason("HeightAdvancing", "Quiet");

@@ -23,7 +23,7 @@ async function wordsAbout(text: string, reason: string): Promise<string> {
   return message.replace(/\d{4}-[\d:.TZ-]+Z/, "<time>");
 }
 
-// The tool's own last output may be a command, which must not run into another sentence.
+// The message quotes the tool's last line, which may be a command and must stay a separate sentence.
 test.each([
   [
     "printing garbage",

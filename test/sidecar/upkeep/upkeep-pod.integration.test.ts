@@ -27,7 +27,7 @@ async function observeAfterRestartOf(instanceId: string) {
     await upkeep.reason("NoRestartPending", "NoRestart");
   }
   {
-    // A running sidecar would continue.
+    // This is the state of a sidecar that was killed during the restart.
     using left = openUpkeepState(join(node.workspace, "state"));
     const asked = { reason: "a test", beganMs: Date.now(), phase: "commanded", isFinishing: false } as const;
     left.restartInFlight.set({ ...asked, incarnation: instanceId });

@@ -40,14 +40,14 @@ test("restarts a node after a drift only if its start time suggests it has read 
   let startedAtMs = Date.now() - hourMs;
   await using engine = await startEngineServer(() => startedAtMs);
   await using upkeep = await runUpkeep(node, engine.environment);
-  // The node reads the first correction through the resulting restart.
+  // The restart after the first correction makes the node read it.
   await readUntil(engine.restarts, (restarts) => restarts === 1);
   await upkeep.reason("NoRestartPending", "NoRestart");
   for (const started of startTimes) {
     const corrected = await upkeep.corrections();
     const restartMessagesBefore = listRestartMessages(upkeep).length;
     startedAtMs = started.startedAtMs(Date.now());
-    // The same drift repeatedly would look like another program's.
+    // The text varies, because the same drift again would look like another program's write.
     await writeFile(node.configPath, driftedConfig.replace("the operator's own words", started.when));
     await readUntil(upkeep.corrections, (corrections) => corrections > corrected);
     await readUntil(
@@ -89,12 +89,12 @@ test("makes no restart with the ops driver for drifts that are corrected before 
 
 /** Ways in which a file older than the node's start may replace node.conf. */
 const puts: readonly ((older: string, configPath: string) => Promise<void>)[] = [
-  // A link that has since been redirected there.
+  // Replaces node.conf with a link to that file.
   async (older, configPath) => {
     await symlink(older, `${configPath}.link`);
     await rename(`${configPath}.link`, configPath);
   },
-  // A directory that has replaced the other one.
+  // Replaces node.conf's directory with the older file's.
   async (older, configPath) => {
     await rename(dirname(configPath), `${dirname(configPath)}-before`);
     await rename(dirname(older), dirname(configPath));

@@ -15,7 +15,7 @@ const quick = {
 };
 const allowed = { ...quick, GATEHOUSE_SIDECAR_LAG_RESTART: "true" };
 
-/** A running node whose configuration needs no correction. */
+/** Waits until a sidecar has nothing to correct at a running node. */
 async function settled(
   node: FakeNode,
   environment: Readonly<Record<string, string>>,
@@ -130,7 +130,7 @@ test("leaves alone a node that catches up with its references, and restarts one 
     /^A restart is pending \(the node has been unhealthy for \d+ s: Behind \(The node is at \d+, \d+ blocks behind the references \(limit: 50\); check its peers and its disk\.\)\); it starts at \d{4}-\S+Z, because there (?:was 1 restart|were 1 restarts) in the last hour and the last of restart\.budgetPerHour is reserved for a rollback\. Check the events for their causes; to restart now, run `.*restart`\.$/,
   );
   await upkeep.passes(10);
-  // One of the two is reserved for a rollback; the first start was manual.
+  // The budget allows two starts, of which one is reserved for a rollback; the test itself made the first start.
   expect(await node.starts()).toBe(2);
 });
 
@@ -157,7 +157,7 @@ test("only reports a stalled node without lag.restart, but starts one that has e
 test("immediately restarts a process that exited while a sidecar that has since been killed was verifying its restart", async () => {
   await using node = await createFakeNode();
   await node.start();
-  // It responds only once the first sidecar has exited.
+  // The node responds only after the first sidecar has exited.
   await node.opensAfter(3_000);
   const environment = {
     GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",

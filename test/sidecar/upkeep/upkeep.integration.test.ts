@@ -29,12 +29,12 @@ test.concurrent("corrects drift on disk and restarts the node with the result", 
   };
   const { audited } = upkeep;
   const writes = audited.filter(({ action }) => action === "node-conf-written");
-  // Another test's node of the same name may be running on this machine, which is reported once.
+  // If another test's node runs on this machine, the sidecar reports it once.
   const restarts = audited.filter(
     ({ action, message }) => action === "node-restart" && !message.startsWith("Another node runs on this machine"),
   );
   expect(writes.length).toBeGreaterThan(1);
-  // The first restart predates the file's replacement.
+  // The first write is recorded before the file is replaced, so its outcome is unknown.
   expect(writes).toMatchObject(writes.map((_, at) => (at === 0 ? { ...written, outcome: "unknown" } : written)));
   expect(restarts).toMatchObject([
     { outcome: "unknown", message: expect.stringMatching(/^Restarting/) },
@@ -60,7 +60,7 @@ test.concurrent("restores the last healthy configuration of a node that does not
   expect(key).not.toBe("");
   expect(await readFile(copy, "utf8")).toContain('"crash"');
   expect(await node.running()).toBe(healthyConfig);
-  // Pruning is switched on again for a restarted node at some point in between.
+  // The order of this event varies: pruning is switched on again after a restart.
   const lines = upkeep.audited.filter(({ action }) => action !== "auto-pruning-switched-on");
   const auditedLines = lines.map(({ action, outcome }) => [action, outcome]);
   expect(auditedLines.slice(-9)).toEqual([

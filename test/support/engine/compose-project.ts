@@ -23,7 +23,7 @@ export async function composeCommands(): Promise<readonly (readonly [string, ...
   const known = [["docker", "compose"] as const, ["docker-compose"] as const];
   const working = await Promise.all(
     known.map(async ([file, ...args]) => {
-      // Ignores a command that is missing or lacks the subcommand.
+      // A missing command, or one without the subcommand, is skipped.
       const printed = await run(file, [...args, "version"]).then(
         ({ stdout }) => stdout,
         () => "",

@@ -53,7 +53,7 @@ const containerInputs = z.strictObject({
     })
     .optional(),
   uploads: z.array(z.strictObject({ file: z.string(), content: z.string(), permissions: z.string() })).default([]),
-  // How the provider itself waits and removes, which is not part of the request to the engine.
+  // These arguments control how the provider waits and removes; they are not part of the request to the engine.
   attach: z.boolean().default(false),
   start: z.boolean().default(true),
   mustRun: z.boolean().default(true),
@@ -87,7 +87,7 @@ export function buildContainerBody(inputs: ContainerInputs): Readonly<Record<str
     ExposedPorts: Object.fromEntries(inputs.ports.map(({ internal }) => [`${internal}/tcp`, {}])),
     HostConfig: buildHostConfig(inputs),
     NetworkingConfig: {
-      // The engine accepts one network when it creates a container; the others are connected before its start.
+      // The engine accepts only one network when it creates a container; the others are connected afterwards, before the start.
       EndpointsConfig: Object.fromEntries(
         inputs.networksAdvanced.slice(0, 1).map(({ name, aliases }) => [name, { Aliases: aliases }]),
       ),

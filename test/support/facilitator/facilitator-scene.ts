@@ -70,7 +70,7 @@ export function useFacilitatorScene({ ledger, env, constants, ...chainOptions }:
     place,
     start: (name: string, more: Readonly<Record<string, string>> = {}, other: Partial<FacilitatorLocation> = {}) =>
       startFacilitatorInProcess(place(name, { env: more, ...other })),
-    /** Starts one that a test can kill. */
+    /** Starts a facilitator that a test can kill. */
     startProcess: (
       name: string,
       more: Readonly<Record<string, string>> = {},

@@ -114,10 +114,7 @@ function isAnswer(body: string, id: number): boolean {
   return response.id === id && typeof response.result === "string";
 }
 
-/**
- * Resends a request that met a keep-alive connection just being closed while idle, as RFC 9112, section 9.3.1, tells
- * clients to do.
- */
+/** Resends a request if the gateway just closed the idle keep-alive connection, as RFC 9112, section 9.3.1, tells clients to do. */
 async function post(
   url: string,
   body: string,

@@ -24,9 +24,9 @@ export type SmallGateway = AsyncDisposable &
   }>;
 
 export type HeldReads = Readonly<{
-  /** Reads that it has received but not responded to, by the first parameter. */
+  /** First parameters of the reads that the node has not responded to. */
   held: () => readonly unknown[];
-  /** Responds to those reads and all later ones. */
+  /** Responds to these reads and all later ones. */
   letGo: () => void;
 }>;
 

@@ -142,7 +142,7 @@ function run(program: (typeof programs)[number], options: readonly string[], dir
   const exited = once(child, "exit");
   return {
     [Symbol.asyncDispose]: async () => {
-      // None of its data is kept, so it needs no time to handle SIGTERM.
+      // The server's data is thrown away, so it need not exit cleanly.
       child.kill("SIGKILL");
       await within(`the end of ${program}`, endDeadlineMs, exited);
     },

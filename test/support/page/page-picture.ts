@@ -15,7 +15,7 @@ export type PictureOptions = Readonly<{
   isAccepted?: (picture: PNG) => boolean;
 }>;
 
-/** The fonts of the pictures: lines must break at the same places. */
+/** The fonts of all pictures, so that lines break at the same places. */
 const fonts = `
 * { font-family: "DejaVu Sans" !important }
 :is(code, pre, .command) { font-family: "DejaVu Sans Mono" !important }`;

@@ -102,7 +102,7 @@ const brokenNumbers = `[...document.querySelectorAll("td")].filter((cell) => {
 }).map((cell) => cell.textContent)`;
 
 async function runAxe(page: Page): Promise<readonly string[]> {
-  // Loaded once per page: the program is large.
+  // axe is large, so it is loaded once per page.
   if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(`${axe.source}; undefined`);
   const { violations } = await page.evaluate<AxeResults>("axe.run()");
   return violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(" | ")}`);

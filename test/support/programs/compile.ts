@@ -48,14 +48,14 @@ function describeFile(path: string): string {
 }
 
 async function compile(): Promise<void> {
-  // A moved file would start the repository's own programs without anyone noticing.
+  // If such a file is moved, it would silently start the repository's own programs.
   for (const path of programStarters) accessSync(join(root, path));
   rmSync(programsDirectory, { recursive: true, force: true });
   await using bundle = await rolldown({
     input: Object.fromEntries(programFiles.map((path) => [path.replace(/\.[jt]s$/, ""), join(root, path)])),
     cwd: root,
     platform: "node",
-    // Native code is located next to the second one.
+    // secp256k1 finds its native code next to its own files.
     external: [/^node:/, "secp256k1"],
     plugins: [placed],
   });
@@ -63,7 +63,7 @@ async function compile(): Promise<void> {
   const { output } = await bundle.write({ dir: programsDirectory, format: "esm", keepNames: true, chunkFileNames });
   const modules = output.flatMap((file) => (file.type === "chunk" ? Object.keys(file.modules) : []));
   const ours = modules.filter((path) => path.startsWith(root) && !path.includes("/node_modules/"));
-  // Some code lists the code's directories.
+  // Some code lists the directories of the source code, so they must exist.
   for (const path of ours) mkdirSync(dirname(join(programsDirectory, relative(root, path))), { recursive: true });
   cpSync(join(root, "cli/gatehouse.js"), join(programsDirectory, "cli/gatehouse.js"));
   for (const path of linked) {

@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, "../../..");
  */
 export const programsDirectory = join(root, "node_modules/.cache/programs");
 
-/** The module's own URL has a query, so it is not rewritten. */
+/** This module is not rewritten, because its own URL has a query. */
 const replacedConstants = "test/support/replaced-constants.main.ts";
 
 export const programFiles = [

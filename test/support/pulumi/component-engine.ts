@@ -9,7 +9,7 @@ import {
   type ServiceError,
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
-// protobuf's compiler generates no names that Node could find in its output.
+// Default imports, because Node finds no named exports in protobuf's generated files.
 import aliasMessages from "@pulumi/pulumi/proto/alias_pb.js";
 import engineService from "@pulumi/pulumi/proto/engine_grpc_pb.js";
 import type { LogRequest } from "@pulumi/pulumi/proto/engine_pb.js";
@@ -36,7 +36,7 @@ export type RegisteredResource = Readonly<{
   parent: string;
   provider: string;
   inputs: Values;
-  /** Names under which a state may contain it. */
+  /** Names under which a stack's state may contain the resource. */
   aliases: readonly string[];
 }>;
 
@@ -151,7 +151,7 @@ type Handler<Request> = (call: Readonly<{ request: Request }>, done: (error: nul
 
 const supportsFeature: Handler<SupportsFeatureRequest> = ({ request }, done) => {
   const response = new monitorMessages.SupportsFeatureResponse();
-  // With outputs, values would have a different form.
+  // With output values, the plugin would send values in a different form.
   response.setHassupport(request.getId() !== "outputValues");
   done(null, response);
 };

@@ -17,7 +17,7 @@ export type TestPython = Readonly<{ ok: true } | { ok: false; message: string }>
  */
 export async function findPython(requirement: string): Promise<TestPython> {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-python-"));
-  // As for a consumer's program: only pip settings from the home directory.
+  // pip reads its settings from the home directory only, as for a consumer's program.
   const env = { PATH: process.env["PATH"], HOME: process.env["HOME"] };
   const bounded = ["--disable-pip-version-check", "--no-input", "--retries", "1", "--timeout", "10"];
   const download = ["-m", "pip", "download", "--quiet", "--no-deps", ...bounded, "--dest", folder, requirement];

@@ -23,7 +23,7 @@ it("disconnects a client whose message exceeds the memory limit, even if it keep
   // A masked text frame of one MiB, of which only a part arrives.
   const head = Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0]);
   socket.write(Buffer.concat([head, Buffer.alloc(60_000, " ")]));
-  // Counted rather than timed: a stalled machine sends nothing meanwhile.
+  // Counts bytes instead of time, because a stalled machine sends nothing.
   let sent = 0;
   const sending = setInterval(() => {
     sent += 1;
@@ -56,7 +56,7 @@ const oversized = `
 it("closes the WebSocket of a client that sends too long a message with 1009, while the client still sends", async () => {
   await using node = await startFakeNode();
   await using gateway = await startTestGateway(node, { webSocket: { messageBytes: 1_000_000 } });
-  // Its writes are concurrent with the gateway's reads only in a process of its own.
+  // Only a separate process can write while the gateway reads.
   const args = ["--input-type=module", "--eval", oversized, gateway.url.replace("http", "ws")];
   const { stdout } = await promisify(execFile)(process.execPath, args);
   expect(JSON.parse(stdout)).toEqual(Array(10).fill(1_009));

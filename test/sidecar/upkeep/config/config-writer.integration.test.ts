@@ -169,19 +169,24 @@ test.each([
   [0o750, 0o640],
   [0o777, 0o644],
   [0o700, 0o600],
-])("writes a deleted file so that every user who can read its directory, with mode %o, can read it", async (mode, expected) => {
-  const directory = await makeTestDirectory();
-  await chmod(directory, mode);
-  const owner = process.geteuid?.() === 0 ? 12_345 : (process.geteuid?.() ?? 0);
-  await chown(directory, owner, process.getegid?.() ?? 0);
-  const path = join(directory, "node.conf");
-  using lock = createWriterLock(path);
-  const expectedHash = (await readConfigFile(path, 1_000)).contentHash;
-  const write = { path, limitBytes: 1_000, expectedHash, content: Buffer.from("{}") };
-  expect(await writeConfig({ ...write, expectedProblem: "FileMissing" }, lock, undefined)).toMatchObject({ ok: true });
-  const { uid, mode: written } = await stat(path);
-  expect([uid, written & 0o7777]).toEqual([owner, expected]);
-});
+])(
+  "writes a deleted file so that every user who can read its directory, with mode %o, can read it",
+  async (mode, expected) => {
+    const directory = await makeTestDirectory();
+    await chmod(directory, mode);
+    const owner = process.geteuid?.() === 0 ? 12_345 : (process.geteuid?.() ?? 0);
+    await chown(directory, owner, process.getegid?.() ?? 0);
+    const path = join(directory, "node.conf");
+    using lock = createWriterLock(path);
+    const expectedHash = (await readConfigFile(path, 1_000)).contentHash;
+    const write = { path, limitBytes: 1_000, expectedHash, content: Buffer.from("{}") };
+    expect(await writeConfig({ ...write, expectedProblem: "FileMissing" }, lock, undefined)).toMatchObject({
+      ok: true,
+    });
+    const { uid, mode: written } = await stat(path);
+    expect([uid, written & 0o7777]).toEqual([owner, expected]);
+  },
+);
 
 test("does not overwrite changes made by a different writer between its read and rename", async () => {
   const directory = await makeTestDirectory();

@@ -129,7 +129,7 @@ test.concurrent("passes its secrets neither to the node nor to any program, but 
   const tool = join(node.binDirectory, "node_cli");
   await writeFile(tool, (await readFile(tool, "utf8")).replace("\n", "\nenv >>../tool.env\n"));
   await chmod(tool, 0o755);
-  // The process of the test's own start.
+  // Removes the record of the process that the test itself started.
   await rm(join(node.workspace, "programs.env"));
   await using upkeep = await runUpkeep(node, {
     ...settings,

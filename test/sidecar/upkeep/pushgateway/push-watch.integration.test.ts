@@ -30,7 +30,7 @@ function watch(url: string, staleAfterMs = 60_000) {
   const board = createConditionBoard({ log, metrics, clock, events });
   const stopController = new AbortController();
   const options = { url, timeoutMs: 1_000, responseLimitBytes: 100_000, staleAfterMs, signal: stopController.signal };
-  // All reports so far: on a busy machine, another condition may have arrived before this check.
+  // Keeps all reports, because on a busy machine another one may arrive before the expected one.
   const said: ConditionReport[] = [];
   const set = (report: ConditionReport) => {
     said.push(report);
