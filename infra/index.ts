@@ -4,7 +4,7 @@ import { deployStack } from "./deploy-stack.ts";
 import { readEngineTraits } from "./docker/engine.ts";
 import { findUnconfiguredImages } from "./services/stack-images.ts";
 import { ImageDependenciesError, installImageDependencies } from "./images/image-dependencies.ts";
-import { createStackEngine, listUnready } from "./not-ready.ts";
+import { createStackEngine, listUnready } from "./unready-services.ts";
 import { replaceHealthWait } from "./docker/health-wait.ts";
 import { preflight } from "./preflight/preflight.ts";
 import { deploymentSecret, readStackConfiguration } from "./config/pulumi-config.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { port, yesOrNo } from "#daemon/settings/types.ts";
 import { stackServices } from "../stack-services.ts";
-import { imageArchitectures } from "../images/image-architecture.ts";
+import { imageArchitectures } from "../images/image-dependencies.ts";
 import { imageReference } from "./config-types.ts";
 
 const { ports: sidecar } = stackServices.sidecar;
@@ -47,11 +47,6 @@ export const dockerKeys = {
   baseImage: imageReference
     .default("node:26-bookworm-slim")
     .describe("Base image for Gatehouse's images: Node 24 or later, and a shell for the devnet"),
-  imageBuilder: z
-    .enum(["auto", "classic", "buildkit"])
-    .default("auto")
-    .meta({ expected: "auto, classic or buildkit" })
-    .describe("Docker image builder: classic, buildkit, or auto for the engine's recommended builder"),
   imageArchitecture: z
     .enum(["auto", ...imageArchitectures])
     .default("auto")

@@ -19,7 +19,7 @@ async function engineSaying(headers: Readonly<Record<string, string>>, version: 
   };
 }
 
-const configured = { imageBuilder: "auto", imageArchitecture: "auto" } as const;
+const configured = { imageArchitecture: "auto" } as const;
 
 it.each([
   { api: "1.41", builder: undefined, expected: { builder: "BuilderV1", startInterval: false } },
@@ -29,13 +29,6 @@ it.each([
 ])("detects the builder and start interval of an engine with API $api", async ({ api, builder, expected }) => {
   await using engine = await engineSaying({ "Api-Version": api, ...(builder && { "Builder-Version": builder }) });
   expect(await readEngineTraits({ ...configured, dockerEngine: engine.dockerEngine })).toMatchObject(expected);
-});
-
-it("prefers the configured builder over the engine's", async () => {
-  await using engine = await engineSaying({ "Api-Version": "1.44", "Builder-Version": "2" });
-  const config = { ...configured, imageBuilder: "classic", dockerEngine: engine.dockerEngine } as const;
-  const { builder } = await readEngineTraits(config);
-  expect(builder).toBe("BuilderV1");
 });
 
 it("assumes BuildKit, amd64 and no start interval for a remote engine", async () => {

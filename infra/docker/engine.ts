@@ -2,8 +2,9 @@ import { statSync } from "node:fs";
 import { z } from "zod";
 import { ConfigError, describeProblem, setKey } from "../config/config-problem.ts";
 import type { StackConfig } from "../config/config-schema.ts";
-import { findImageArchitecture, type ImageArchitecture } from "../images/image-architecture.ts";
-import { createEngineClient } from "../preflight/engine-client.ts";
+import { findImageArchitecture, type ImageArchitecture } from "../images/image-dependencies.ts";
+import type { IncomingHttpHeaders } from "node:http";
+import { createEngineClient as createClient, parseEngineBody, type EngineRequest } from "#daemon/http/docker-engine.ts";
 
 const scheme = "unix://";
 
@@ -52,16 +53,14 @@ const engineVersion = z.object({ Arch: z.string() });
  */
 export async function readEngineTraits({
   imageArchitecture,
-  imageBuilder,
   dockerEngine,
-}: Pick<StackConfig, "imageArchitecture" | "imageBuilder" | "dockerEngine">): Promise<EngineTraits> {
+}: Pick<StackConfig, "imageArchitecture" | "dockerEngine">): Promise<EngineTraits> {
   const requestEngine = dockerEngine.startsWith("unix:") ? createEngineClient(dockerEngine, false) : undefined;
   const headers = (await requestEngine?.("/_ping"))?.headers;
-  const recommended = headers === undefined || headers["builder-version"] === "2" ? "buildkit" : "classic";
-  const chosen = imageBuilder === "auto" ? recommended : imageBuilder;
+  const builder = headers === undefined || headers["builder-version"] === "2" ? "BuilderBuildKit" : "BuilderV1";
   const version = engineVersion.safeParse((await requestEngine?.("/version"))?.body).data;
   return {
-    builder: chosen === "classic" ? "BuilderV1" : "BuilderBuildKit",
+    builder,
     architecture: imageArchitecture === "auto" ? (findImageArchitecture(version?.Arch) ?? "amd64") : imageArchitecture,
     startInterval: Number(String(headers?.["api-version"]).split(".")[1] ?? 0) >= startIntervalMinor,
   };
@@ -84,4 +83,48 @@ export function formatEngineDuration(seconds: number): string {
   const rest = `${seconds % 60}s`;
   if (hours > 0) return `${hours}h${minutes}m${rest}`;
   return minutes > 0 ? `${minutes}m${rest}` : rest;
+}
+
+/** An engine's response to an Engine API request; the body is text if it can't be parsed. */
+export type EngineAnswer = Readonly<{ status: number; headers: IncomingHttpHeaders; body: unknown }>;
+
+/** Sends a request to an engine, by default a GET without a body; `path` starts with a slash. Rejects on a timeout. */
+export type EngineClient = (
+  path: string,
+  how?: Readonly<{ method?: EngineRequest["method"]; body?: unknown }>,
+) => Promise<EngineAnswer>;
+
+/** Timeout for a response from an engine, which queries a registry for images that it does not have. */
+const deadlineMs = 10_000;
+
+/** Creates a client for an engine; returns `undefined` if only the engine's own client can connect (ssh, named pipes, TLS). */
+export function createEngineClient(dockerEngine: string, hasCertificates: boolean): EngineClient | undefined {
+  const { protocol, hostname, port, pathname } = new URL(dockerEngine);
+  const isSocket = protocol === "unix:";
+  if (!isSocket && (protocol !== "tcp:" || hasCertificates)) return undefined;
+  const send = createClient(isSocket ? `unix://${pathname}` : `http://${hostname}:${port === "" ? 2375 : port}`);
+  return async (path, { method = "GET", body } = {}) => {
+    const response = await send({ method, path, body, signal: AbortSignal.timeout(deadlineMs) });
+    if (response.isTruncated) throw new Error(`${path}: the engine's response is too large`);
+    return { status: response.status, headers: response.headers, body: parseEngineBody(response) };
+  };
+}
+
+const created = z.object({ Id: z.string() });
+
+/**
+ * Runs a command in a container and returns its output (Docker Engine API, "Exec"). Allocates a TTY, so that the engine returns the raw stream instead of multiplexed frames.
+ * Returns `undefined` if the container isn't running.
+ */
+export async function runInContainer(
+  engine: EngineClient,
+  container: string,
+  command: readonly string[],
+): Promise<string | undefined> {
+  const body = { Cmd: command, Tty: true, AttachStdout: true, AttachStderr: true };
+  const made = await engine(`/containers/${container}/exec`, { method: "POST", body });
+  const id = created.safeParse(made.body).data?.Id;
+  if (id === undefined) return undefined;
+  const { body: printed } = await engine(`/exec/${id}/start`, { method: "POST", body: { Detach: false, Tty: true } });
+  return typeof printed === "string" ? printed : undefined;
 }

@@ -2,7 +2,7 @@ import * as docker from "@pulumi/docker";
 import { ComponentResource, type ComponentResourceOptions, type Input } from "@pulumi/pulumi";
 import { version } from "#daemon/version.ts";
 import type { StackConfig } from "../config/config-schema.ts";
-import type { ImageArchitecture } from "../images/image-architecture.ts";
+import type { ImageArchitecture } from "../images/image-dependencies.ts";
 import type { ImageName } from "../services/service-spec.ts";
 import type { ImageBuilder } from "./engine.ts";
 

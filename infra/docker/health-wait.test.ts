@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import type { EngineClient } from "../preflight/engine-client.ts";
+import type { EngineClient } from "./engine.ts";
 import { waitForHealth } from "./health-wait.ts";
-import { listUnreadyServices } from "../not-ready.ts";
+import { listUnreadyServices } from "../unready-services.ts";
 
 const test = ["CMD", "node", "/app/infra/images/health-check.mjs", "http", "http://127.0.0.1:9602/livez"];
 

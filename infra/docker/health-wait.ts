@@ -2,8 +2,7 @@ import { ResourceHook, RunError, runtime } from "@pulumi/pulumi";
 import { z } from "zod";
 import { operatorPaths } from "#daemon/http/operator-paths.ts";
 import { waitUntil } from "#daemon/time.ts";
-import type { EngineClient } from "../preflight/engine-client.ts";
-import { runInContainer } from "./engine-exec.ts";
+import { type EngineClient, runInContainer } from "./engine.ts";
 
 const state = z.object({
   State: z.object({

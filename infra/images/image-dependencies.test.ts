@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isShipped } from "./image-dependencies.ts";
+import { findImageArchitecture, isShipped } from "./image-dependencies.ts";
 
 describe("the image's dependencies", () => {
   it.each([
@@ -28,4 +28,15 @@ describe("the image's dependencies", () => {
   it.each(["viem", "viem/_esm/actions/test", "@x402", "test", "@x402/test"])("include the directory %s", (path) => {
     expect(isShipped(path, true)).toBe(true);
   });
+});
+
+it.each([
+  ["amd64", "amd64"],
+  ["x64", "amd64"],
+  ["arm64", "arm64"],
+  ["riscv64", undefined],
+  ["", undefined],
+  [undefined, undefined],
+])("maps the architecture %s to %s", (name, expected) => {
+  expect(findImageArchitecture(name)).toBe(expected);
 });

@@ -15,7 +15,6 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { npmArchitectures, type ImageArchitecture } from "./image-architecture.ts";
 
 /** Directory for the images' dependencies, relative to the root of the repository; `.dockerignore` includes it in the build context. */
 export const dependenciesDirectory = ".gatehouse/images";
@@ -183,4 +182,16 @@ export function isShipped(path: string, isDirectory: boolean): boolean {
   if (isDirectory) return name !== ".bin" && !(depthInPackage === 1 && unshippedDirectory.test(name));
   if (name === ".package-lock.json") return false;
   return /^licen[cs]e/i.test(name) || !unshippedFile.test(name);
+}
+
+/** npm's names for the images' architectures, keyed by Docker's names. */
+const npmArchitectures = { amd64: "x64", arm64: "arm64" } as const;
+
+export type ImageArchitecture = keyof typeof npmArchitectures;
+
+export const imageArchitectures = Object.keys(npmArchitectures) as readonly ImageArchitecture[];
+
+/** Looks up an architecture by Docker's or Node's name; returns `undefined` if no image is built for it. */
+export function findImageArchitecture(name: string | undefined): ImageArchitecture | undefined {
+  return imageArchitectures.find((known) => name === known || name === npmArchitectures[known]);
 }

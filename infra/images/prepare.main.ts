@@ -1,6 +1,11 @@
 import { join } from "node:path";
-import { findImageArchitecture, imageArchitectures } from "./image-architecture.ts";
-import { dependenciesDirectory, ImageDependenciesError, installImageDependencies } from "./image-dependencies.ts";
+import {
+  findImageArchitecture,
+  imageArchitectures,
+  dependenciesDirectory,
+  ImageDependenciesError,
+  installImageDependencies,
+} from "./image-dependencies.ts";
 
 /**
  * `npm run images:prepare [-- amd64 | arm64]`: installs what the Dockerfiles copy, for a manual `docker build` for that architecture, which

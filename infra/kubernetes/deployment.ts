@@ -1,11 +1,8 @@
 import type { types } from "@pulumi/kubernetes";
 import { findServiceRow } from "../stack-services.ts";
 import type { ServiceSpec } from "../services/service-spec.ts";
-import { buildContainer } from "./container.ts";
-import { buildFilesInstaller, buildFilesVolumes } from "./files.ts";
-import { type KubernetesOptions, findImage } from "./kubernetes-options.ts";
-import { buildMetadata, buildPodLabels, buildSelectorLabels } from "./metadata.ts";
 import {
+  buildContainer,
   computeFilesChecksum,
   buildPullSecrets,
   podSecurity,
@@ -13,6 +10,9 @@ import {
   spreadPods,
   temporaryVolume,
 } from "./pod.ts";
+import { buildFilesInstaller, buildFilesVolumes } from "./files.ts";
+import { type KubernetesOptions, findImage } from "./kubernetes-options.ts";
+import { buildMetadata, buildPodLabels, buildSelectorLabels } from "./metadata.ts";
 
 /** Rollout strategy in which a new pod becomes ready before an old one exits. */
 const handedOver = { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } } as const;

@@ -8,7 +8,7 @@ import {
   type ServiceSpec,
 } from "../services/service-spec.ts";
 import { namePlacedFile } from "../services/node/node-conf.ts";
-import { copierResources, nameOwn, restrict } from "./container.ts";
+import { copierResources, nameOwn, restrict } from "./pod.ts";
 import { buildMetadata } from "./metadata.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 

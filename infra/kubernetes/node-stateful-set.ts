@@ -4,11 +4,20 @@ import type { NodeSpecs } from "../platform.ts";
 import { workspaceDirectory, workspaceVolume } from "../services/node/node-layout.ts";
 import { buildSeedCommand, hostIpVariable, stagedBin } from "../services/node/node-conf.ts";
 import { findFilesDirectory, type HostAddress, type SeedSpec, type ServiceSpec } from "../services/service-spec.ts";
-import { buildContainer, copierResources, nameOwn, restrict } from "./container.ts";
+import {
+  buildContainer,
+  copierResources,
+  nameOwn,
+  restrict,
+  computeFilesChecksum,
+  buildPullSecrets,
+  podSecurity,
+  scrapeAnnotations,
+  temporaryVolume,
+} from "./pod.ts";
 import { buildFilesInstaller, buildFilesVolumes, listPlacedFiles } from "./files.ts";
 import { type KubernetesOptions, findImage } from "./kubernetes-options.ts";
 import { buildMetadata, buildPodLabels, buildSelectorLabels } from "./metadata.ts";
-import { computeFilesChecksum, buildPullSecrets, podSecurity, scrapeAnnotations, temporaryVolume } from "./pod.ts";
 
 type Container = types.input.core.v1.Container;
 

@@ -1,9 +1,8 @@
 import type { types } from "@pulumi/kubernetes";
 import type { ServiceSpec } from "../services/service-spec.ts";
-import { buildContainer } from "./container.ts";
+import { buildContainer, buildPullSecrets, podSecurity, temporaryVolume } from "./pod.ts";
 import { type KubernetesOptions, findImage } from "./kubernetes-options.ts";
 import { buildMetadata, buildPodLabels } from "./metadata.ts";
-import { buildPullSecrets, podSecurity, temporaryVolume } from "./pod.ts";
 import { buildServiceAccess, type ServiceAccess } from "./service-account.ts";
 
 const jobDeadlineSeconds = 600;

@@ -6,7 +6,7 @@ import { choosePeerPort } from "../services/node/peers.ts";
 import type { ImageName } from "../services/service-spec.ts";
 import { findImageKey } from "../services/row-keys.ts";
 import { listImages } from "../services/stack-images.ts";
-import type { EngineClient } from "./engine-client.ts";
+import type { EngineClient } from "../docker/engine.ts";
 import { findCapacityProblems, type HostCapacity } from "./host-capacity.ts";
 import { createServer } from "node:net";
 

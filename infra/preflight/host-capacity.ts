@@ -6,7 +6,7 @@ import { describeProblem, setKey, type ConfigProblem } from "../config/config-pr
 import type { ResourceLimits } from "../services/service-spec.ts";
 import { realNodeLimits } from "../services/node-spec.ts";
 import { chooseNodeFamily } from "../services/node/node-image.ts";
-import type { EngineClient } from "./engine-client.ts";
+import type { EngineClient } from "../docker/engine.ts";
 
 /** Capacity of this machine as a Docker host; the engine does not report it. */
 export type HostCapacity = Readonly<{

@@ -6,7 +6,7 @@ import { findSignerKey, findStackSecret, hasRemoteSigner } from "../services/nod
 import { findMissingKeys, keyFiles } from "../services/node/node-keys.ts";
 import { findMissingNodeValues } from "../services/node/node-image.ts";
 import { findDockerProblems, probePort } from "./docker-preflight.ts";
-import { createEngineClient } from "./engine-client.ts";
+import { createEngineClient } from "../docker/engine.ts";
 import { hostCapacity } from "./host-capacity.ts";
 import { findContextProblems } from "./kubernetes-context.ts";
 import { statSync } from "node:fs";

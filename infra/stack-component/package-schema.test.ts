@@ -21,7 +21,7 @@ function refsIn({ $ref, items, additionalProperties }: Property): readonly strin
 
 describe("the component's schema", () => {
   it("has every configuration key as an input, except those of image builds", () => {
-    const builds = new Set(["baseImage", "imageBuilder", "imageArchitecture"]);
+    const builds = new Set(["baseImage", "imageArchitecture"]);
     const keys = Object.keys(configSchema.shape).filter((key) => !builds.has(key));
     expect(Object.keys(component.inputProperties).toSorted()).toEqual([...keys, "prefix"].toSorted());
     expect(component.requiredInputs).toEqual(["gatehouseImage"]);

@@ -16,7 +16,7 @@ const prefix = z
   );
 
 /** The inputs of the component `Stack`: a stack's configuration keys, except the ones for building images, because a component does not build images. */
-export const inputsSchema = configSchema.omit({ baseImage: true, imageBuilder: true, imageArchitecture: true }).extend({
+export const inputsSchema = configSchema.omit({ baseImage: true, imageArchitecture: true }).extend({
   prefix: prefix.optional(),
   gatehouseImage: imageReference.describe("Gatehouse image reference, from this package's release"),
   devnetImage: imageReference

@@ -14,11 +14,10 @@ import { ConfigError, type ConfigProblem } from "../config/config-problem.ts";
 import { secretKeys } from "../config/config-schema.ts";
 import { deploymentSecret } from "../config/pulumi-config.ts";
 import { deployStack } from "../deploy-stack.ts";
-import { listUnready } from "../not-ready.ts";
+import { listUnready, type UnreadyService } from "../unready-services.ts";
 import { preflight } from "../preflight/preflight.ts";
 import type { GivenConfiguration } from "../services/built-service.ts";
 import { buildGrafanaOutput, buildStackOutputs, type StackOutputs } from "../stack-outputs.ts";
-import type { UnreadyService } from "../unready-service.ts";
 import { componentType } from "./package-schema.ts";
 import { parseInputs, type StackInputs } from "./stack-inputs.ts";
 

@@ -3,8 +3,7 @@ import { glob, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { findImageArchitecture } from "#infra/images/image-architecture.ts";
-import { installImageDependencies } from "#infra/images/image-dependencies.ts";
+import { findImageArchitecture, installImageDependencies } from "#infra/images/image-dependencies.ts";
 import { runDocker } from "../support/engine/docker.ts";
 import { runInTurn } from "../support/run-in-turn.ts";
 

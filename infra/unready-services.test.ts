@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { listUnreadyPods } from "./unready-pods.ts";
+import { listUnreadyPods } from "./unready-services.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "gatehouse-kubectl-"));
 afterAll(() => rmSync(directory, { recursive: true }));
