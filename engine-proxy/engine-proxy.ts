@@ -48,12 +48,7 @@ export async function startEngineProxy(
   settings: EngineProxySettings,
   { log, metrics }: Readonly<{ log: Logger; metrics: Registry }>,
 ): Promise<EngineProxy> {
-  const requests = new Counter({
-    name: "gatehouse_engine_proxy_requests_total",
-    help: "Requests to the Docker Engine, by kind; kind rejected: not forwarded.",
-    labelNames: ["kind"],
-    registers: [metrics],
-  });
+  const requests = createRequestCounter(metrics);
   const proxy: Proxy = {
     settings,
     execs: new Set(),
@@ -237,5 +232,14 @@ async function close(server: Server): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.close((error) => (error === undefined ? resolve() : reject(error)));
     server.closeIdleConnections();
+  });
+}
+
+export function createRequestCounter(metrics: Registry) {
+  return new Counter({
+    name: "gatehouse_engine_proxy_requests_total",
+    help: "Requests to the Docker Engine, by kind; kind rejected: not forwarded.",
+    labelNames: ["kind"],
+    registers: [metrics],
   });
 }

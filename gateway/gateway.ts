@@ -161,7 +161,7 @@ function deriveReadiness(latest: bigint | undefined, rejectsReads: boolean): Rea
 }
 
 /** Creates the counter for gaps in the node's WebSocket connection, by outcome. */
-function createGapCounter(metrics: Registry): (outcome: "bridged" | "closed") => void {
+export function createGapCounter(metrics: Registry): (outcome: "bridged" | "closed") => void {
   const gaps = new Counter({
     name: "gatehouse_gateway_upstream_gaps_total",
     help: "Lost connections to the node's WebSocket, by outcome: bridged (subscribers received the missed events) or closed (they did not).",

@@ -87,7 +87,7 @@ export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWat
   await polling.ended;
 }
 
-function createDiskMetrics(registry: Registry) {
+export function createDiskMetrics(registry: Registry) {
   const gauge = (name: string, help: string) =>
     createSampleGauge({ name: `gatehouse_node_disk_${name}`, help, registry });
   const used = gauge("used_bytes", "Used bytes of the disk that holds the node's data.");

@@ -44,11 +44,7 @@ export async function watchReferences(
 ): Promise<void> {
   if (options.references.length === 0) return;
   const { board, metrics, log, clock, health, facts, check } = dependencies;
-  const lag = createSampleGauge({
-    name: "gatehouse_node_lag_blocks",
-    help: "Blocks behind the median of the reference endpoints; absent while none responds.",
-    registry: metrics,
-  });
+  const lag = createLagGauge(metrics);
   const failed = () => {
     lag.set(undefined);
     facts.note({ lag: "unknown" });
@@ -134,4 +130,9 @@ export function compareHeights(
   }
   const message = `The node is at ${height}, ${lagBlocks} blocks behind the references (limit: ${maxBlocks}); check its peers and its disk.`;
   return { condition: { type, status: "False", reason: "Behind", message }, median, lagBlocks };
+}
+
+export function createLagGauge(registry: Registry) {
+  const help = "Blocks behind the median of the reference endpoints; absent while none responds.";
+  return createSampleGauge({ name: "gatehouse_node_lag_blocks", help, registry });
 }

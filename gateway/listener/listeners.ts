@@ -165,7 +165,7 @@ export function createPeerAddress(client: ClientAddress): (peer: PeerInfo) => st
 }
 
 /** Creates the counter for dropped WebSocket clients, by reason. */
-function createDropCounter(metrics: Registry): (reason: "slow" | "lost" | "silent" | "withdrawn") => void {
+export function createDropCounter(metrics: Registry): (reason: "slow" | "lost" | "silent" | "withdrawn") => void {
   const drops = new Counter({
     name: "gatehouse_gateway_websocket_drops_total",
     help: "WebSocket clients dropped by the gateway: too slow, node connection lost, or unresponsive.",
@@ -176,7 +176,7 @@ function createDropCounter(metrics: Registry): (reason: "slow" | "lost" | "silen
 }
 
 /** Creates the counter for requests served by node:http, by listener. */
-function createSlowPathCounter(metrics: Registry): (listener: ListenerName) => void {
+export function createSlowPathCounter(metrics: Registry): (listener: ListenerName) => void {
   const requests = new Counter({
     name: "gatehouse_gateway_slow_path_requests_total",
     help: "HTTP requests not served on the fast path, at several times its CPU cost, by listener.",

@@ -11,7 +11,7 @@ import { printLogEvents } from "#daemon/log/events/reference.ts";
 import { createMask } from "#daemon/secrets/mask.ts";
 import { renderMethodReference } from "#gateway/catalogue/reference.ts";
 import { withDeclaredKeys } from "#infra/config/pulumi-yaml.ts";
-import { renderMetricReference } from "#infra/observability/metric-reference.ts";
+import { renderMetricReference } from "../observability/metric-reference.ts";
 import { withComponents } from "#infra/stack-component/components-page.ts";
 import { lintDocument } from "#node/lint/report/lint-document.ts";
 import { renderConditionReference } from "#sidecar/page/condition-reference.ts";

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
-import { metricCatalogue } from "#infra/observability/metric-catalogue.ts";
+import { metricCatalogue } from "../observability/metric-catalogue.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import { serviceNames } from "../../cli/service-definitions.ts";
 import { alerts } from "../observability/committed-rules.ts";

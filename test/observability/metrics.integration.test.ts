@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pino } from "pino";
 import { createMetrics } from "#daemon/metrics.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
-import { metricCatalogue, metricsByPart } from "#infra/observability/metric-catalogue.ts";
+import { metricCatalogue, metricsByPart } from "./metric-catalogue.ts";
 import { startEngineProxy } from "#engine-proxy/engine-proxy.ts";
 import { engineProxySettings } from "#engine-proxy/settings.ts";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
@@ -94,10 +94,10 @@ describe("the metric catalogue", () => {
   it("has the type, help and labels of each metric of the running services", () => {
     for (const text of scrapes.values()) {
       for (const { name, type, help, labels } of registered(text)) {
-        const known = Object.entries(metricCatalogue).find(([key]) => key === name)?.[1];
+        const known = metricCatalogue[name];
         expect({ name, type: known?.type, help: known?.help }).toEqual({ name, type, help });
         if (labels.length > 0)
-          expect({ name, labels: [...(known?.labels ?? [])].toSorted() }).toEqual({ name, labels });
+          expect({ name, labels: [...(known?.labelNames ?? [])].toSorted() }).toEqual({ name, labels });
       }
     }
   });

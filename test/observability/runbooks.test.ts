@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { observabilityKeys } from "#infra/config/observability-keys.ts";
-import { metricCatalogue } from "#infra/observability/metric-catalogue.ts";
+import { metricCatalogue } from "./metric-catalogue.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import { verdictLevels } from "#status/verdict.ts";
 import { allKeys, allSettings } from "../support/all-settings.ts";

@@ -1,12 +1,10 @@
 import { limitNames, type CallOutcome } from "#gateway/observe/meter.ts";
-import { metricCatalogue } from "#infra/observability/metric-catalogue.ts";
-import type { MetricDefinition } from "#infra/observability/metric-definition.ts";
+import { metricCatalogue } from "./metric-catalogue.ts";
 import { serviceLabel } from "#infra/observability/scrape-config.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import { verdictLevels } from "#status/verdict.ts";
 import { alerts, ruleGroups } from "./committed-rules.ts";
 
-const metrics: Readonly<Record<string, MetricDefinition>> = metricCatalogue;
 const recordings = new Set<string>(
   ruleGroups.flatMap(({ rules }) => rules.flatMap((rule) => ("record" in rule ? [rule.record] : []))),
 );
@@ -53,12 +51,12 @@ export function listUnknownNames(text: string): readonly string[] {
     .filter((name) => !alerts.has(name));
   const unknown = [...text.matchAll(selector)].flatMap(([whole, name = "", inside = ""]) => {
     if (recordings.has(name)) return [];
-    const isSeries = histogramSeries.test(name) && metrics[name] === undefined;
-    const metric = metrics[isSeries ? name.replace(histogramSeries, "") : name];
+    const isSeries = histogramSeries.test(name) && metricCatalogue[name] === undefined;
+    const metric = metricCatalogue[isSeries ? name.replace(histogramSeries, "") : name];
     if (metric === undefined || isSeries !== (metric.type === "histogram")) return [name];
     const matchers = new Map([...inside.matchAll(matcher)].map(([, label = "", value = ""]) => [label, value]));
     return [...matchers].flatMap(([label, value]) => {
-      const isKnown = targetLabels.has(label) || metric.labels.includes(label) || (label === "le" && isSeries);
+      const isKnown = targetLabels.has(label) || metric.labelNames.includes(label) || (label === "le" && isSeries);
       const values = targetLabels.has(label) ? undefined : listValues(name, label, matchers);
       const wrong = value.split("|").filter((one) => values?.includes(one) === false);
       return isKnown && wrong.length === 0 ? [] : [whole];

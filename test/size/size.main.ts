@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createProgram } from "../../cli/program.ts";
-import { metricCatalogue } from "#infra/observability/metric-catalogue.ts";
+import { metricCatalogue } from "../observability/metric-catalogue.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import { alerts } from "../observability/committed-rules.ts";
 import { allSettings, usualSettings } from "../support/all-settings.ts";

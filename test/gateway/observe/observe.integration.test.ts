@@ -1,4 +1,4 @@
-import { metricsByPart } from "#infra/observability/metric-catalogue.ts";
+import { metricsByPart } from "../../observability/metric-catalogue.ts";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

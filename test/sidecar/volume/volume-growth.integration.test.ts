@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { listenLocally } from "#daemon/testing/local-server.ts";
 import { startWatchedVolume } from "#sidecar/testing/watched-volume.ts";
-import { metricsByPart } from "#infra/observability/metric-catalogue.ts";
+import { metricsByPart } from "../../observability/metric-catalogue.ts";
 import { createKubernetesApi } from "#sidecar/upkeep/drivers/kubernetes-api.ts";
 
 const limits = { growBelowFreeRatio: 0.15, stepGibibytes: 100, ceilingGibibytes: 650, pauseMs: 1_000 };

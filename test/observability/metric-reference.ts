@@ -1,6 +1,5 @@
 import { escapeCell, wrapLines } from "#daemon/markdown.ts";
 import { metricsByPart } from "./metric-catalogue.ts";
-import type { MetricDefinition } from "./metric-definition.ts";
 
 type Part = keyof typeof metricsByPart;
 
@@ -28,7 +27,7 @@ export function renderMetricReference(): string {
   return [
     "# Metrics",
     "",
-    "Printed by `npm run docs` from the catalogue behind the alerts and dashboards, which a test compares with running services; do not edit.",
+    "Printed by `npm run docs` from what the services register, which a test compares with running services; do not edit.",
     "Type and labels are in brackets. Each service also has Prometheus's usual metrics of its process and of Node (`process_…`, `nodejs_…`). A histogram `x`",
     "has the series `x_bucket`, `x_sum` and `x_count`. The unit is the end of a name; a `…_timestamp_seconds` counts from 1970. Labels come from closed lists, settings and",
     "files, never from a request. [Observability](observability.md) explains scraping; the [runbooks](runbooks/README.md) list the alerts.",
@@ -39,9 +38,9 @@ export function renderMetricReference(): string {
 
 function formatSection(part: Part): readonly string[] {
   const { title, by } = parts[part];
-  const metrics: readonly (readonly [string, MetricDefinition])[] = Object.entries(metricsByPart[part]);
-  const lines = metrics.flatMap(([name, { type, labels, help }]) =>
-    wrapLines(`- \`${name}\` (${[type, ...labels.map((label) => `\`${label}\``)].join(", ")}): ${escapeCell(help)}`),
-  );
+  const lines = Object.values(metricsByPart[part]).flatMap(({ name, type, labelNames, help }) => {
+    const brackets = [type, ...labelNames.map((label) => `\`${label}\``)].join(", ");
+    return wrapLines(`- \`${name}\` (${brackets}): ${escapeCell(help)}`);
+  });
   return [`## ${title}`, "", by, "", ...lines, ""];
 }
