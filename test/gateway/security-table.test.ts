@@ -113,7 +113,7 @@ const triedIn: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   "test/facilitator/bad-input.integration.test.ts": {
     "request size at the facilitator":
-      "returns 400 for invalid JSON, 415 for another content type, 413 for a body over the limit",
+      "returns 400 for invalid JSON, 415 for another content type or an encoding, 413 for a body over the limit",
   },
   "test/facilitator/chain-faults.integration.test.ts": {
     "time of a facilitator's call to its node": "returns 500 with the fault while the node",
