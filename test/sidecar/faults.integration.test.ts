@@ -18,7 +18,11 @@ import {
   findConditionStatus,
   metricValues,
 } from "./faults/fault.ts";
-import { strikingFaults } from "./faults/striking-faults.ts";
+import { fileFaults } from "./faults/file-faults.ts";
+import { nodeFaults } from "./faults/node-faults.ts";
+import { processFaults } from "./faults/process-faults.ts";
+import { shownConditions } from "./faults/shown-conditions.ts";
+import { upkeepFaults } from "./faults/upkeep-faults.ts";
 import { rejections } from "./faults/rejections.ts";
 
 const withinMs = generousMs;
@@ -64,7 +68,17 @@ async function startBeside(struck: StruckNode, settings: Readonly<Record<string,
   return runSidecar(node, { GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: stateDirectory, ...quick, ...settings });
 }
 
-async function expectShown({ shown, settings, prepare, strike }: Fault): Promise<void> {
+async function expectShown({
+  condition: [type, reason],
+  reads,
+  verdict,
+  settings,
+  prepare,
+  strike,
+}: Fault): Promise<void> {
+  const row = shownConditions.find(({ condition }) => condition[0] === type && condition[1] === reason);
+  if (row === undefined) throw new Error(`no row for ${type} ${reason}`);
+  const shown = verdict === undefined ? row : { ...row, verdict, readyz: 503 };
   const { resources, struck } = await struckNode();
   const own = (await settings?.(struck)) ?? {};
   await prepare?.(struck);
@@ -75,22 +89,20 @@ async function expectShown({ shown, settings, prepare, strike }: Fault): Promise
     await untilShown(
       "healthy",
       shows,
-      ({ verdict }) =>
-        verdict.level === "healthy" ||
-        (own["GATEHOUSE_SIDECAR_UPKEEP_MODE"] === "observe" && verdict.level !== "unknown"),
+      ({ verdict: { level } }) =>
+        level === "healthy" || (own["GATEHOUSE_SIDECAR_UPKEEP_MODE"] === "observe" && level !== "unknown"),
     );
     await strike(struck, urls["gateway"] ?? "");
   }
-  const [type, reason] = shown.condition;
   const found = await untilShown(
-    JSON.stringify(shown),
+    `${JSON.stringify(shown)}: ${reads}`,
     shows,
-    ({ verdict, headline, conditions, readyz, metrics }) =>
-      verdict.level === shown.verdict &&
+    ({ verdict: { level }, headline, conditions, readyz, metrics }) =>
+      level === shown.verdict &&
       statesByLevel[shown.verdict].test(headline.state) &&
       readyz === shown.readyz &&
       // If a call was in flight when the node died, it is reported first, with a different message.
-      conditions.some((one) => one.type === type && one.reason === reason && beginsAs(shown.reads).test(one.message)) &&
+      conditions.some((one) => one.type === type && one.reason === reason && beginsAs(reads).test(one.message)) &&
       metrics.includes(`gatehouse_condition_info{type="${type}",reason="${reason}"} 1`) &&
       metrics.includes(`gatehouse_verdict{level="${shown.verdict}"} 1`),
   );
@@ -126,8 +138,9 @@ async function untilShown(
 /** `npm test` injects an eighth of them, chosen by the seed. */
 const shares = 8;
 // A public-family node reports no version, so nothing contradicts the setting.
-const isMet = ({ shown }: Fault) => testProfile !== "pharos" || shown.condition[0] !== "VersionConsistent";
-for (const fault of takeSlice(strikingFaults, shares).filter(isMet)) {
+const isMet = ({ condition }: Fault) => testProfile !== "pharos" || condition[0] !== "VersionConsistent";
+const faults = [...nodeFaults, ...fileFaults, ...upkeepFaults, ...processFaults];
+for (const fault of takeSlice(faults, shares).filter(isMet)) {
   test(fault.what, () => expectShown(fault));
 }
 

@@ -11,20 +11,15 @@ export type StruckNode = Readonly<{
   resources: AsyncDisposableStack;
 }>;
 
-/** Report that a fault must cause. In texts, `…` matches anything. */
-type Shown = Readonly<{
-  verdict: VerdictLevel;
-  condition: readonly [ConditionType, string];
-  readyz: 200 | 503;
-  /** Start of the condition's message. */
-  reads: string;
-}>;
-
-/** One fault, and the report that it must cause. */
+/** One fault, and the condition that it must cause; `shown-conditions.ts` has the verdict. */
 export type Fault = Readonly<{
   /** Description of the event. */
   what: string;
-  shown: Shown;
+  condition: readonly [ConditionType, string];
+  /** Start of the condition's message, in which `…` matches anything. */
+  reads: string;
+  /** Set where another condition that the fault causes determines the verdict. */
+  verdict?: "down";
   /** The sidecar's settings; a function if they are known only when the test runs. */
   settings?: (struck: StruckNode) => Promise<Readonly<Record<string, string>>> | Readonly<Record<string, string>>;
   /** Runs before the node starts. */

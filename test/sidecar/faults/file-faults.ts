@@ -25,19 +25,12 @@ const replacedBy =
 const right = ({ node }: StruckNode) => writeOwnedConfig(node.workspace, "node-7");
 const drifted = (struck: StruckNode) => right(struck).replaceAll("storage_cetina", "pamir_cetina");
 
-/** Report of a fault that makes a condition False while clients are still served. */
-const degraded = (condition: Fault["shown"]["condition"], reads: string): Fault["shown"] => ({
-  verdict: "degraded",
-  condition,
-  readyz: 200,
-  reads,
-});
-
 /** A fault of node.conf during which the last valid version stays active. */
 const unusable = (what: string, reason: string, reads: string, strike: NonNullable<Fault["strike"]>): Fault => ({
   what,
   strike,
-  shown: degraded(["ConfigReconciled", reason], reads),
+  condition: ["ConfigReconciled", reason],
+  reads,
 });
 
 /** Faults of node.conf, of the file systems, and of other writers. */
@@ -109,10 +102,8 @@ export const fileFaults: readonly Fault[] = [
     what: "node.conf drifts while the sidecar only observes",
     settings: () => ({ GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe", GATEHOUSE_SIDECAR_PRUNE_ENABLED: "false" }),
     prepare: (struck) => writeFile(struck.node.configPath, drifted(struck)),
-    shown: degraded(
-      ["ConfigReconciled", "Drift"],
-      "node.conf differs from the desired configuration, and upkeep.mode is observe: ",
-    ),
+    condition: ["ConfigReconciled", "Drift"],
+    reads: "node.conf differs from the desired configuration, and upkeep.mode is observe: ",
   },
   {
     what: "A different sidecar holds the write lock of node.conf",
@@ -122,9 +113,8 @@ export const fileFaults: readonly Fault[] = [
       struck.resources.use(createWriterLock(configPath)).acquire();
       await struck.node.save(drifted(struck));
     },
-    shown: degraded(
-      ["ConfigReconciled", "Locked"],
+    condition: ["ConfigReconciled", "Locked"],
+    reads:
       "Another process manages …/node.conf (process … on host …, since …Z, holds …/.node.conf.lock); stop it: only one process may write the file.",
-    ),
   },
 ];

@@ -60,12 +60,8 @@ export const nodeFaults: readonly Fault[] = [
   {
     what: "The node's process is dead",
     strike: ({ node }) => node.stop(),
-    shown: {
-      verdict: "down",
-      condition: ["RpcResponding", "ConnectionRefused"],
-      readyz: 503,
-      reads: "http://… can't be reached (ECONNREFUSED); check that the node is running and that this is its address.",
-    },
+    condition: ["RpcResponding", "ConnectionRefused"],
+    reads: "http://… can't be reached (ECONNREFUSED); check that the node is running and that this is its address.",
   },
   {
     what: "The node hangs: it accepts calls but never responds",
@@ -73,63 +69,38 @@ export const nodeFaults: readonly Fault[] = [
       await sendSignal(struck, "SIGSTOP");
       struck.resources.defer(() => sendSignal(struck, "SIGCONT"));
     },
-    shown: {
-      verdict: "down",
-      condition: ["RpcResponding", "TimedOut"],
-      readyz: 503,
-      reads: "http://… did not respond",
-    },
+    condition: ["RpcResponding", "TimedOut"],
+    reads: "http://… did not respond",
   },
   {
     what: "The node's port accepts connections and closes them without a response",
     settings: rpcIs((request) => void request.socket.destroy()),
-    shown: {
-      verdict: "down",
-      condition: ["RpcResponding", "ConnectionClosed"],
-      readyz: 503,
-      reads: "http://… accepted the connection but closed it before its response was complete (ECONNRESET)",
-    },
+    condition: ["RpcResponding", "ConnectionClosed"],
+    reads: "http://… accepted the connection but closed it before its response was complete (ECONNRESET)",
   },
   {
     what: "A different program responds on the node's port",
     settings: rpcIs((_, response) => response.end("<html>Welcome</html>")),
-    shown: {
-      verdict: "down",
-      condition: ["RpcResponding", "NotJsonRpc"],
-      readyz: 503,
-      reads: "eth_blockNumber on http://… returned",
-    },
+    condition: ["RpcResponding", "NotJsonRpc"],
+    reads: "eth_blockNumber on http://… returned",
   },
   {
     what: "The node responds to every call with an error",
     settings: rpcIs(respondToRpc({})),
-    shown: {
-      verdict: "down",
-      condition: ["RpcResponding", "RpcError"],
-      readyz: 503,
-      reads: "http://… returned an error for eth_blockNumber",
-    },
+    condition: ["RpcResponding", "RpcError"],
+    reads: "http://… returned an error for eth_blockNumber",
   },
   {
     what: "The node is on the wrong chain",
     settings: () => ({ GATEHOUSE_SIDECAR_NODE_CHAIN_ID: "5" }),
-    shown: {
-      verdict: "down",
-      condition: ["ChainIdMatches", "WrongChain"],
-      readyz: 503,
-      reads: "The node is on chain 1672; expected 5; correct node.httpUrl or node.chainId.",
-    },
+    condition: ["ChainIdMatches", "WrongChain"],
+    reads: "The node is on chain 1672; expected 5; correct node.httpUrl or node.chainId.",
   },
   {
     what: "The chain produces no blocks, and no references are set",
     settings: rpcIs(respondToRpc({ ...goodResponses, ...buildBlockAnswers(5) })),
-    shown: {
-      verdict: "unknown",
-      condition: ["HeightAdvancing", "Quiet"],
-      readyz: 200,
-      reads:
-        "No new blocks: height has been 5 for more than … s, since …. Calls are served. Set lag.references to tell",
-    },
+    condition: ["HeightAdvancing", "Quiet"],
+    reads: "No new blocks: height has been 5 for more than … s, since …. Calls are served. Set lag.references to tell",
   },
   {
     what: "The node stalls while its references advance",
@@ -138,13 +109,9 @@ export const nodeFaults: readonly Fault[] = [
       GATEHOUSE_SIDECAR_LAG_REFERENCES: await serveRpc(struck, farAhead),
       GATEHOUSE_SIDECAR_LAG_MAX_BLOCKS: "2147483640",
     }),
-    shown: {
-      verdict: "down",
-      condition: ["HeightAdvancing", "Stalled"],
-      readyz: 503,
-      reads:
-        "No new blocks on the node, although the chain may have some: height has been 5 for more than … s, since …. Check the node's peers and its log.",
-    },
+    condition: ["HeightAdvancing", "Stalled"],
+    reads:
+      "No new blocks on the node, although the chain may have some: height has been 5 for more than … s, since …. Check the node's peers and its log.",
   },
   {
     what: "The node's height decreases",
@@ -152,33 +119,22 @@ export const nodeFaults: readonly Fault[] = [
       let asked = 0;
       return rpcIs(respondToRpc({ ...goodResponses, eth_blockNumber: () => ((asked += 1) < 20 ? "0x64" : "0x5") }));
     })(),
-    shown: {
-      verdict: "down",
-      condition: ["HeightAdvancing", "WentBackwards"],
-      readyz: 503,
-      reads:
-        "The height dropped from 100 to 5; the node lost blocks or its data was replaced. Check the node's log and its data directory.",
-    },
+    condition: ["HeightAdvancing", "WentBackwards"],
+    reads:
+      "The height dropped from 100 to 5; the node lost blocks or its data was replaced. Check the node's log and its data directory.",
   },
   {
     what: "The node is behind its references",
     settings: async (struck) => ({ GATEHOUSE_SIDECAR_LAG_REFERENCES: await serveRpc(struck, farAhead) }),
-    shown: {
-      verdict: "down",
-      condition: ["NodeSynced", "Behind"],
-      readyz: 503,
-      reads: "The node is at …, … blocks behind the references (limit: 50); check its peers and its disk.",
-    },
+    verdict: "down",
+    condition: ["NodeSynced", "Behind"],
+    reads: "The node is at …, … blocks behind the references (limit: 50); check its peers and its disk.",
   },
   {
     what: "No reference responds",
     settings: async () => ({ GATEHOUSE_SIDECAR_LAG_REFERENCES: await findFreeUrl("http") }),
-    shown: {
-      verdict: "unknown",
-      condition: ["NodeSynced", "NoReference"],
-      readyz: 200,
-      reads: "No reference endpoint responded: http://… can't be reached (ECONNREFUSED)",
-    },
+    condition: ["NodeSynced", "NoReference"],
+    reads: "No reference endpoint responded: http://… can't be reached (ECONNREFUSED)",
   },
   {
     what: "The node's WebSocket port is closed while HTTP responds",
@@ -186,13 +142,9 @@ export const nodeFaults: readonly Fault[] = [
       GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "true",
       GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: await findFreeUrl("ws"),
     }),
-    shown: {
-      verdict: "degraded",
-      condition: ["WebSocketResponding", "ConnectionRefused"],
-      readyz: 200,
-      reads:
-        "ws://… can't be reached (ECONNREFUSED); subscribers are not served. Enable the node's WebSocket, or correct node.webSocketUrl.",
-    },
+    condition: ["WebSocketResponding", "ConnectionRefused"],
+    reads:
+      "ws://… can't be reached (ECONNREFUSED); subscribers are not served. Enable the node's WebSocket, or correct node.webSocketUrl.",
   },
   {
     what: "The node responds to health checks but fails client reads",
@@ -207,13 +159,9 @@ export const nodeFaults: readonly Fault[] = [
       resources.defer(() => (stop.abort(), calling));
       return Promise.resolve();
     },
-    shown: {
-      verdict: "degraded",
-      condition: ["CallsSucceeding", "UpstreamFailing"],
-      readyz: 200,
-      reads:
-        "… of … calls of the last … s got no response from the node (eth_getBalance …), although it responds to health checks. Send such a call directly to the node, and check its log.",
-    },
+    condition: ["CallsSucceeding", "UpstreamFailing"],
+    reads:
+      "… of … calls of the last … s got no response from the node (eth_getBalance …), although it responds to health checks. Send such a call directly to the node, and check its log.",
   },
   {
     what: "No source reports the node's version",
@@ -224,21 +172,13 @@ export const nodeFaults: readonly Fault[] = [
       ),
     }),
     prepare: ({ node }) => writeFile(node.programs.tool, "#!/bin/sh\nexit 3\n"),
-    shown: {
-      verdict: "degraded",
-      condition: ["VersionConsistent", "VersionUnknown"],
-      readyz: 200,
-      reads: "The node's version is unknown (",
-    },
+    condition: ["VersionConsistent", "VersionUnknown"],
+    reads: "The node's version is unknown (",
   },
   {
     what: "The node's version differs from the setting",
     settings: () => ({ GATEHOUSE_SIDECAR_NODE_VERSION: "0.17.0" }),
-    shown: {
-      verdict: "degraded",
-      condition: ["VersionConsistent", "Mismatch"],
-      readyz: 200,
-      reads: "The node's version is 0.16.2 (debug_protocolVersion). But ",
-    },
+    condition: ["VersionConsistent", "Mismatch"],
+    reads: "The node's version is 0.16.2 (debug_protocolVersion). But ",
   },
 ];

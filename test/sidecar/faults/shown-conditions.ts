@@ -1,10 +1,7 @@
 import type { VerdictLevel } from "#status/verdict.ts";
 import type { ConditionType, ReasonOf } from "#status/condition.ts";
 
-/**
- * A condition that is not the main condition of any fault in the other tables, and the verdict on a node on which only this condition is
- * not True.
- */
+/** A condition, and the verdict on a node on which only this condition is not True. */
 export type DisplayedCondition = {
   [T in ConditionType]: Readonly<{
     condition: readonly [T, ReasonOf<T, "False"> | ReasonOf<T, "Unknown">];
@@ -29,17 +26,32 @@ function buildRows<T extends ConditionType>(
 }
 
 const node: readonly DisplayedCondition[] = [
+  ...buildRows("ChainIdMatches", [["WrongChain", "down", 503]]),
+  ...buildRows("GatewayResponsive", [["EventLoopDelayed", "degraded"]]),
   ...buildRows("RpcResponding", [
+    ["ConnectionRefused", "down", 503],
+    ["TimedOut", "down", 503],
+    ["ConnectionClosed", "down", 503],
+    ["NotJsonRpc", "down", 503],
+    ["RpcError", "down", 503],
     ["Unreachable", "down", 503],
     ["ResponseTooLarge", "down", 503],
     ["NameNotResolved", "down", 503],
   ]),
   ...buildRows("HeightAdvancing", [
+    ["Quiet", "unknown"],
+    ["Stalled", "down", 503],
+    ["WentBackwards", "down", 503],
     ["NoNewBlock", "degraded"],
     ["NoResponse", "unknown"],
   ]),
-  ...buildRows("NodeSynced", [["NoHeight", "unknown"]]),
+  ...buildRows("NodeSynced", [
+    ["Behind", "degraded"],
+    ["NoReference", "unknown"],
+    ["NoHeight", "unknown"],
+  ]),
   ...buildRows("WebSocketResponding", [
+    ["ConnectionRefused", "degraded"],
     ["Unreachable", "degraded"],
     ["NameNotResolved", "degraded"],
     ["TimedOut", "degraded"],
@@ -52,6 +64,7 @@ const node: readonly DisplayedCondition[] = [
     ["NodeUnhealthy", "down", 503],
   ]),
   ...buildRows("CallsSucceeding", [
+    ["UpstreamFailing", "degraded"],
     ["Overloaded", "degraded"],
     ["TooFewCalls", "healthy"],
     ["NotServing", "healthy"],
@@ -70,6 +83,18 @@ const files: readonly DisplayedCondition[] = [
     ["NotReconciledYet", "unknown"],
   ]),
   ...buildRows("ConfigReconciled", [
+    ["FileMissing", "degraded"],
+    ["Unreadable", "degraded"],
+    ["Empty", "degraded"],
+    ["Truncated", "degraded"],
+    ["NotText", "degraded"],
+    ["TooDeep", "degraded"],
+    ["NotAnObject", "degraded"],
+    ["NoChain", "degraded"],
+    ["TooLarge", "degraded"],
+    ["NotAFile", "degraded"],
+    ["Drift", "degraded"],
+    ["Locked", "degraded"],
     ["StartRewrites", "degraded"],
     ["Contested", "degraded"],
     ["EditRejected", "degraded"],
@@ -83,12 +108,24 @@ const files: readonly DisplayedCondition[] = [
 ];
 
 const upkeep: readonly DisplayedCondition[] = [
+  ...buildRows("VersionConsistent", [
+    ["VersionUnknown", "degraded"],
+    ["Mismatch", "degraded"],
+  ]),
   ...buildRows("VersionSupported", [
     ["OutdatedSoon", "degraded"],
     ["Outdated", "degraded"],
     ["NotCompared", "unknown"],
   ]),
   ...buildRows("Pruning", [
+    ["NotFound", "degraded"],
+    ["NotExecutable", "degraded"],
+    ["Failed", "degraded"],
+    ["TimedOut", "degraded"],
+    ["UnexpectedOutput", "degraded"],
+    ["TooMuchOutput", "degraded"],
+    ["EnableFailed", "degraded"],
+    ["Disabled", "degraded"],
     ["CannotDisable", "degraded"],
     ["PruningStalled", "degraded"],
     ["NotRun", "healthy"],
@@ -103,11 +140,14 @@ const upkeep: readonly DisplayedCondition[] = [
     ["IdentityUnknown", "unknown"],
   ]),
   ...buildRows("DiskSpaceSufficient", [
+    ["Low", "degraded"],
+    ["ReadFailed", "unknown"],
     ["FullSoon", "degraded"],
     ["AtMaxSize", "degraded"],
     ["ResizeFailed", "degraded"],
   ]),
   ...buildRows("ConnectionsAvailable", [
+    ["FileDescriptorsLow", "degraded"],
     ["ConnectionsFull", "degraded"],
     ["NotCounted", "healthy"],
   ]),
@@ -115,8 +155,12 @@ const upkeep: readonly DisplayedCondition[] = [
 ];
 
 const restarts: readonly DisplayedCondition[] = [
-  ...buildRows("NotPaused", [["WaitingForApproval", "waiting"]]),
+  ...buildRows("NotPaused", [
+    ["Paused", "paused"],
+    ["WaitingForApproval", "waiting"],
+  ]),
   ...buildRows("NoRestartPending", [
+    ["NoDriver", "degraded"],
     ["Running", "working"],
     ["Settling", "working"],
     ["StateNotWritable", "degraded"],
@@ -169,7 +213,7 @@ const failedChecks = [
   "ConnectionsAvailable",
 ] as const;
 
-/** Every reason for a False or Unknown condition has a row here, or a fault that is injected into a sidecar. */
+/** Every reason for a False or Unknown condition. */
 export const shownConditions: readonly DisplayedCondition[] = [
   ...node,
   ...files,

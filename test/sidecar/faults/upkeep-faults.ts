@@ -1,4 +1,5 @@
 import { chmod, rm, symlink, writeFile } from "node:fs/promises";
+import { writeOwnedConfig } from "../../support/node/owned-node.ts";
 import type { Fault, StruckNode } from "./fault.ts";
 
 /** Replaces node_cli with another program. */
@@ -14,7 +15,8 @@ const toolIs =
 const tool = (what: string, reason: string, reads: string, strike: NonNullable<Fault["strike"]>): Fault => ({
   what,
   strike,
-  shown: { verdict: "degraded", condition: ["Pruning", reason], readyz: 200, reads },
+  condition: ["Pruning", reason],
+  reads,
 });
 
 /** Faults of the sidecar's tools: node_cli, the data disk. */
@@ -68,44 +70,34 @@ export const upkeepFaults: readonly Fault[] = [
   {
     what: "node_cli claims to enable auto-pruning but does not",
     prepare: toolIs('echo "enable_auto_prune: 0"; echo "auto_prune_reserved_window: 100000"'),
-    shown: {
-      verdict: "degraded",
-      condition: ["Pruning", "EnableFailed"],
-      readyz: 200,
-      reads:
-        "`node_cli prune --c …/node.conf --enable_auto_prune` exited with status 0, but enable_auto_prune is not 1; run it manually to see why.",
-    },
+    condition: ["Pruning", "EnableFailed"],
+    reads:
+      "`node_cli prune --c …/node.conf --enable_auto_prune` exited with status 0, but enable_auto_prune is not 1; run it manually to see why.",
   },
   {
     what: "Auto-pruning is off while the sidecar only observes",
     settings: () => ({ GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe" }),
-    shown: {
-      verdict: "degraded",
-      condition: ["Pruning", "Disabled"],
-      readyz: 200,
-      reads:
-        "Auto-pruning is off, and upkeep.mode is observe: enable it with `node_cli prune --c …/node.conf --enable_auto_prune`.",
-    },
+    condition: ["Pruning", "Disabled"],
+    reads:
+      "Auto-pruning is off, and upkeep.mode is observe: enable it with `node_cli prune --c …/node.conf --enable_auto_prune`.",
   },
   {
     what: "The disk of the node's data is nearly full",
     settings: () => ({ GATEHOUSE_SIDECAR_HEALTH_DISK_FREE_RATIO: "1" }),
-    shown: {
-      verdict: "degraded",
-      condition: ["DiskSpaceSufficient", "Low"],
-      readyz: 200,
-      reads: "… GiB (… %) are free at …. Expand the disk, or check that auto-pruning is on and advances.",
-    },
+    condition: ["DiskSpaceSufficient", "Low"],
+    reads: "… GiB (… %) are free at …. Expand the disk, or check that auto-pruning is on and advances.",
   },
   {
     what: "The node's data directory can't be read",
     settings: () => ({ GATEHOUSE_SIDECAR_NODE_DATA_PATH: "/nowhere" }),
-    shown: {
-      verdict: "unknown",
-      condition: ["DiskSpaceSufficient", "ReadFailed"],
-      readyz: 200,
-      reads:
-        "The node's data directory /nowhere can't be read (ENOENT); set node.dataPath, or mount it in the sidecar.",
-    },
+    condition: ["DiskSpaceSufficient", "ReadFailed"],
+    reads: "The node's data directory /nowhere can't be read (ENOENT); set node.dataPath, or mount it in the sidecar.",
+  },
+  {
+    what: "node.conf was edited, but no driver may restart the node",
+    strike: ({ node }) =>
+      writeFile(node.configPath, writeOwnedConfig(node.workspace, "node-7").replace('"18100"', '"18101"')),
+    condition: ["NoRestartPending", "NoDriver"],
+    reads: "A restart is pending (…); restart.driver is none, so restart it manually.",
   },
 ];
