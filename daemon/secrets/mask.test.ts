@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { truncateText, createMask, maskCredentials } from "./mask.ts";
 import { Secret } from "./secret.ts";
+import { measureCpuMs } from "../testing/thread-cpu.ts";
 
 const key = "0123456789abcdef0123456789abcdef";
 
@@ -27,10 +28,8 @@ describe("a mask", () => {
 
   it("takes time proportional to the text length, whatever the client wrote", () => {
     for (const part of ["a.", "a-", "://", "a://", "a://b:", "@", "a@", "://a@", "…", "a://b:…"]) {
-      const beganMs = performance.now();
-      masked(`${part.repeat(1_000_000 / part.length)}@…`);
       // Searching to the end from each of a million characters takes minutes.
-      expect(performance.now() - beganMs).toBeLessThan(2_000);
+      expect(measureCpuMs(() => masked(`${part.repeat(1_000_000 / part.length)}@…`))).toBeLessThan(2_000);
     }
   });
 

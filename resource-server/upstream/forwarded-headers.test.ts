@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { buildForwardedHeaders, buildSoldHeaders } from "./forwarded-headers.ts";
+import { measureCpuMs } from "#daemon/testing/thread-cpu.ts";
 
 const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 const origin = {
@@ -42,11 +43,12 @@ describe("buildForwardedHeaders", () => {
 
   it("drops headers listed in Connection, in linear time", () => {
     const connection = `Close ,x-one,${" ".repeat(200_000)}X-Two${" ".repeat(200_000)}y`;
-    const beganMs = performance.now();
-    const headers = forward(new Headers({ connection, "X-One": "1", "X-Two": "2" }), origin);
-    expect([headers.get("X-One"), headers.get("X-Two")]).toEqual([null, "2"]);
+    const tookMs = measureCpuMs(() => {
+      const headers = forward(new Headers({ connection, "X-One": "1", "X-Two": "2" }), origin);
+      expect([headers.get("X-One"), headers.get("X-Two")]).toEqual([null, "2"]);
+    });
     // Searching for a comma from each of this many spaces takes a minute.
-    expect(performance.now() - beganMs).toBeLessThan(2_000);
+    expect(tookMs).toBeLessThan(2_000);
   });
 });
 

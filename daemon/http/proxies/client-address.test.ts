@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { findClientAddress, createNetworkList, toAddressKey } from "./client-address.ts";
+import { measureCpuMs } from "../../testing/thread-cpu.ts";
 
 const settings = {
   trustedProxies: ["10.0.0.0/8", "192.0.2.1"],
@@ -49,12 +50,13 @@ describe("clientAddress", () => {
   it("reads no more of a long list than it can trust", () => {
     const client = findClientAddress(settings);
     const list = `${"6.6.6.6,".repeat(100_000)}203.0.113.9, 192.0.2.1`;
-    const startedAt = process.cpuUsage();
-    for (let request = 0; request < 1_000; request += 1) {
-      if (client.of("10.1.2.3", list) !== "203.0.113.9") expect.fail("one more address was read");
-    }
+    const tookMs = measureCpuMs(() => {
+      for (let request = 0; request < 1_000; request += 1) {
+        if (client.of("10.1.2.3", list) !== "203.0.113.9") expect.fail("one more address was read");
+      }
+    });
     // Splitting the whole header takes 3 ms per request.
-    expect(process.cpuUsage(startedAt).user / 1_000).toBeLessThan(500);
+    expect(tookMs).toBeLessThan(500);
   });
 
   it.each([",203.0.113.9", ",", ",,", " , "])("reads a list with empty elements: %s", (header) =>

@@ -26,7 +26,7 @@ describe.concurrent.each(bothPaths)("a listener that stops, on %s", (_, fastPath
     ["half a request after a complete one", `${request}${half}`],
   ])("stops promptly even if a client has sent %s and leaves its connection open", async (_what, sent) => {
     await using node = await startFakeNode();
-    const gateway = await start(node, { requestTimeoutMs: 60_000 });
+    const gateway = await start(node, { requestTimeoutMs: 600_000 });
     node.respondAs(() => false);
     using client = open(gateway.url, sent);
     await until("the connection is open", generousMs, async () =>
@@ -35,9 +35,8 @@ describe.concurrent.each(bothPaths)("a listener that stops, on %s", (_, fastPath
     if (sent.startsWith(request))
       await until("the first has a response", generousMs, () => client.received().includes("false"));
     await delay(50);
-    const began = performance.now();
+    // Long before the timeout of a request, which exceeds that of this test.
     await gateway[Symbol.asyncDispose]();
-    expect(performance.now() - began).toBeLessThan(20_000);
     await until("the client gets it", generousMs, client.isClosed);
     if (sent === "") expect(client.received()).toBe("");
     else expect(client.received()).toMatch(/HTTP\/1\.1 408 Request Timeout\r\nConnection: close\r\n\r\n$/);
@@ -89,9 +88,7 @@ describe("an idle keep-alive connection", () => {
     expect(client.received()).toContain("Keep-Alive: timeout=2");
     const answeredAt = performance.now();
     await until("it is closed", generousMs, client.isClosed);
-    const keptMs = performance.now() - answeredAt;
-    expect(keptMs).toBeGreaterThanOrEqual(2_000);
-    expect(keptMs).toBeLessThan(20_000);
+    expect(performance.now() - answeredAt).toBeGreaterThanOrEqual(2_000);
   });
 
   it("delivers a complete response even if it is read after the idle timeout", async () => {

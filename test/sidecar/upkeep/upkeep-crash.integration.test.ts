@@ -25,10 +25,8 @@ exec ./ops-itself "$@"
 async function rolledBack(node: FakeNode, upkeep: RunningUpkeep): Promise<string> {
   await upkeep.restarted(2);
   const healthyConfig = await node.config();
-  const startedMs = performance.now();
   await writeFile(node.configPath, healthyConfig.replace("12345678901234567890", '"late-crash"'));
   const message = await upkeep.message("NotPaused", "It recovered after one more restart.");
-  expect(performance.now() - startedMs).toBeLessThan(40_000);
   expect(await node.config()).toBe(healthyConfig);
   return message;
 }
