@@ -12,6 +12,9 @@ const createInvalid = (id: string, size?: { kib: number }) => ({
 });
 const parseError = { kind: "single", call: { id: "null", error: { code: -32700, message: "parse error" } } };
 
+const createRejected = (id: string, error: object) => ({ kind: "single", call: { id, error, kib: 1 } });
+const createTooLong = (name: string) => ({ code: -32600, message: `${name} too long: limited to 1024 bytes` });
+
 describe("readMessage", () => {
   it("keeps id and params byte for byte", () => {
     for (const id of ["9007199254740993", "1e3", "-0.10", '"\\u00e9\\ud800"', "null", "true", '""']) {
@@ -109,13 +112,13 @@ describe("readMessage", () => {
   });
 
   it("accepts an id or a method of 1 KiB, and names a longer one and the limit", () => {
-    const single = (id: string, error: object) => ({ kind: "single", call: { id, error, kib: 1 } });
-    const long = (name: string) => ({ code: -32600, message: `${name} too long: limited to 1024 bytes` });
     expect(read(call("[]", `"${"x".repeat(1_022)}"`))).toMatchObject({ call: { method: "m" } });
-    expect(read(call("[]", `"${"x".repeat(1_023)}"`))).toEqual(single("null", long("id")));
-    expect(read(call("[]", "9".repeat(1_025)))).toEqual(single("null", long("id")));
+    expect(read(call("[]", `"${"x".repeat(1_023)}"`))).toEqual(createRejected("null", createTooLong("id")));
+    expect(read(call("[]", "9".repeat(1_025)))).toEqual(createRejected("null", createTooLong("id")));
     expect(read(`{"jsonrpc":"2.0","id":1,"method":"${"m".repeat(1_022)}"}`)).toMatchObject({ call: { id: "1" } });
-    expect(read(`{"jsonrpc":"2.0","id":1,"method":"${"m".repeat(1_023)}"}`)).toEqual(single("1", long("method")));
+    expect(read(`{"jsonrpc":"2.0","id":1,"method":"${"m".repeat(1_023)}"}`)).toEqual(
+      createRejected("1", createTooLong("method")),
+    );
     expect(read(`{"jsonrpc":"2.0","id":1,"method":{"a":"${"m".repeat(1_024)}"}}`)).toEqual(
       createInvalid("1", { kib: 1 }),
     );
