@@ -38,6 +38,8 @@ export async function checkConfig(
   metrics.configValid(reading.ok);
   const say = (validity: ConfigValidity) => config.note({ validity });
   if (reading.ok) {
+    // An earlier comparison doesn't apply to new content, and the problem is reported until the comparison of this content.
+    if (config.now().validity?.ok === false) config.note({ comparison: undefined });
     say({ ok: true, path: place.layout().configPath });
     return { again: false };
   }

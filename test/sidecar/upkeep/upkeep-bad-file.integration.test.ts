@@ -72,6 +72,23 @@ test("reports why a node.conf is unusable and leaves it unchanged; corrects one 
   });
 });
 
+test("never reports a node.conf as reconciled that is usable again but differs", async () => {
+  await using node = await createFakeNode();
+  {
+    await using upkeep = await runUpkeep(node, onlyWords);
+    await upkeep.reason("ConfigReconciled", "Reconciled");
+  }
+  await using upkeep = await runUpkeep(node, { ...onlyWords, GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe" });
+  await upkeep.reason("ConfigReconciled", "Reconciled");
+  await writeFile(node.configPath, "");
+  await upkeep.reason("ConfigReconciled", "Empty");
+  const before = upkeep.messages();
+  await writeFile(node.configPath, driftedConfig);
+  await upkeep.reason("ConfigReconciled", "Drift");
+  const since = upkeep.messages().slice(0, -before.length);
+  expect(since.filter((message) => message.startsWith("ConfigReconciled is True"))).toEqual([]);
+});
+
 /** Runs an action with the permissions of a user who owns nothing. */
 async function asNobody<T>(work: () => Promise<T>): Promise<T> {
   process.setegid?.(65_534);
