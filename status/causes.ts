@@ -99,6 +99,7 @@ export const causes: readonly Cause[] = [
     reasons: ["Running", "Settling"],
     effects: { ...ofSilence, RpcResponding: "any", ConfigReconciled: differs, Reconciling: ["NotReconciledYet"] },
   },
+  { type: "NoRestartPending", reasons: ["NodeStopped"], effects: { ...ofSilence, RpcResponding: "any" } },
   { type: "RpcResponding", effects: ofSilence },
   { type: "GatewayResponsive", effects: { CallsSucceeding: ["Overloaded"] } },
   { type: "ChainIdMatches", effects: { HeightAdvancing: "any", ...ofStandstill } },

@@ -126,6 +126,7 @@ export const conditionReasons = {
       "Paused",
       "NoDriver",
       "ProgramMissing",
+      "NodeStopped",
       "ConfigUnusable",
       "EditRejected",
       "EditNotChecked",

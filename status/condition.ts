@@ -206,6 +206,7 @@ const reasonTitles: Readonly<Record<string, string>> = {
   "NoRestartPending Settling": "The node is about to be restarted",
   "NoRestartPending EditRejected": "The edit of node.conf is rejected",
   "NoRestartPending ProgramMissing": "The node can't be restarted",
+  "NoRestartPending NodeStopped": "The node's container is stopped",
 };
 
 /** Finds a condition's title for the page. An Unknown condition never gets a healthy title. */

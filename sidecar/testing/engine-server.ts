@@ -1,9 +1,9 @@
 import { createServer } from "node:http";
 import { listenLocally } from "#daemon/testing/local-server.ts";
 
-/** Starts a Docker engine with one container; `startedAtMs` reports when that started. */
+/** Starts a Docker engine with one container; `startedAtMs` reports when that started; undefined while it is stopped. */
 export async function startEngineServer(
-  startedAtMs: () => number,
+  startedAtMs: () => number | undefined,
   onRestart: (restarts: number) => void = () => undefined,
 ) {
   let restarts = 0;
@@ -14,8 +14,9 @@ export async function startEngineServer(
       onRestart(restarts);
       return response.writeHead(204).end();
     }
-    const StartedAt = new Date(startedAtMs()).toISOString();
-    return response.end(JSON.stringify({ State: { Running: true, StartedAt } }));
+    const startMs = startedAtMs();
+    const StartedAt = new Date(startMs ?? 0).toISOString();
+    return response.end(JSON.stringify({ State: { Running: startMs !== undefined, StartedAt } }));
   });
   const { url, [Symbol.asyncDispose]: close } = await listenLocally(server);
   const environment = {

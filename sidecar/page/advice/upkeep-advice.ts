@@ -84,10 +84,16 @@ export const upkeepAdvice: AdviceTable = {
           step("Fix the problem above; the reconcile is retried automatically."),
           step("If that does not help, restart the sidecar (the node keeps running), then check again.", status),
         ],
-  NoRestartPending: ({ reason }, { start }) => {
+  NoRestartPending: ({ reason }, { start, showLog }) => {
     if (reason === "NoDriver") return [step("Restart the node manually, or set restart.driver.", start)];
     if (reason === "ProgramMissing")
       return [step("Install the binary above where the sidecar can find it; it checks again automatically.")];
+    if (reason === "NodeStopped") {
+      return [
+        step("Find out who stopped it, or the reason for its exit at the end of its log.", showLog),
+        step("Start it.", start),
+      ];
+    }
     if (reason === "BudgetExhausted") return [step("Check below why the node was restarted, and fix that first.")];
     if (reason === "EditNotChecked")
       return [step("Fix the file system above (stat -f, dmesg, mount). The edit is checked after that.")];

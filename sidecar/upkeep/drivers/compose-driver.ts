@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { formatShellWords, quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import { runProcess, type ProcessResult } from "#daemon/process/bounded-process.ts";
 import { runLongRunningProcess } from "../../programs/long-running-process.ts";
 import type { OutputFiles } from "../../programs/output-files.ts";
@@ -39,7 +40,7 @@ const aliveStates: ReadonlySet<string> = new Set(["running", "paused", "created"
  * including the sidecar.
  */
 export function createComposeDriver(options: ComposeDriverOptions, output: OutputFiles): NodeDriver {
-  const { directory, timeoutMs, passes } = options;
+  const { directory, timeoutMs, passes, service } = options;
   const command = buildRestart(options);
   return {
     name: "compose",
@@ -53,7 +54,12 @@ export function createComposeDriver(options: ComposeDriverOptions, output: Outpu
       throw new DriverError(`${result.message} ${what}`);
     },
     runs: (signal) => checkRunning(options, signal),
+    ...(service === undefined ? {} : { startCommand: () => formatComposeStart(service, directory()) }),
   };
+}
+
+function formatComposeStart(service: string, directory: string): string {
+  return `cd ${quoteShellWord(directory)} && ${formatShellWords(["docker", "compose", "start", service])}`;
 }
 
 const defaultRestart = ["docker", "compose", "restart"];

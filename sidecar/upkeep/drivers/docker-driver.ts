@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { formatShellWords } from "#daemon/command-line/shell-word.ts";
 import {
   readEngineMessage,
   createEngineClient,
@@ -25,6 +26,7 @@ export function createDockerDriver(options: DockerDriverOptions, engine: DockerE
   const container = `/containers/${encodeURIComponent(options.container)}`;
   return {
     name: "docker",
+    startCommand: () => formatShellWords(["docker", "start", options.container]),
     restart: async (signal) => {
       const path = `${container}/restart?t=${options.stopTimeoutSeconds}`;
       const response = await engine.request({ method: "POST", path, signal });

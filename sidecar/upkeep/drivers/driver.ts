@@ -16,6 +16,8 @@ export type NodeDriver = Readonly<{
   processes?: () => Promise<readonly number[]>;
   /** Checks whether the node is running now, for supervisors that provide no other information. */
   runs?: (signal: AbortSignal) => Promise<boolean | "unknown">;
+  /** The command that starts a stopped container. Absent if the sidecar starts a node whose process is gone, or if its supervisor does. */
+  startCommand?: () => string;
   /** Explains why the driver can't act now, if that can be determined without trying; without a full stop. */
   problem?: () => Promise<string | undefined>;
   /**

@@ -1,10 +1,11 @@
 import { isBetweenVersions, type Permissions } from "../adoption/authority.ts";
 import type { ConfigReading } from "../config/config-file.ts";
+import { isResponding } from "#health/rpc-state.ts";
 import { isUnusableByNode } from "#node/conf/problem.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { PauseBasis, UpkeepState } from "../state/upkeep-state.ts";
-import { hasReadAlready, isUnchangedByDrift } from "./node-start.ts";
+import { hasReadAlready, isUnchangedByDrift, readNodeStart } from "./node-start.ts";
 import { explainRejectedEdit } from "./rejected-edit.ts";
 import type { RestartContext } from "./restart-context.ts";
 import { decideRestart, type RestartSituation, type DueRestart } from "./restart-decision.ts";
@@ -45,6 +46,7 @@ export async function applyRestart(
       startingUntilMs: process.now().startingUntilMs,
       canRestart: driver !== undefined,
       driverProblem: await driver?.problem?.(),
+      stoppedStart: await findStoppedStart(context),
       isUnusable: !reading.ok && isUnusableByNode(reading.problem.reason),
       isKept: state.store.failure() === undefined,
       settledForMs: context.isPruning() ? 0 : clock.monotonicMs() - config.now().contentSinceMs,
@@ -68,6 +70,17 @@ export async function applyRestart(
   if (decision.go && driver !== undefined) startRestart(decision.due, desired, driver, context);
   restarts.note({ settled: decision });
   return decision.go || decision.wakeInMs === undefined ? {} : { wakeInMs: decision.wakeInMs };
+}
+
+/** Returns the command that starts the node's container, if that is stopped. The name of a stopped container may not even resolve. */
+async function findStoppedStart(context: RestartContext): Promise<string | undefined> {
+  const { driver, health, signal } = context;
+  if (driver?.startCommand === undefined || isResponding(health.facts())) return undefined;
+  const isStopped =
+    driver.runs === undefined
+      ? (await readNodeStart(context)) === "not-running"
+      : (await driver.runs(signal)) === false;
+  return isStopped ? driver.startCommand() : undefined;
 }
 
 /**

@@ -23,6 +23,8 @@ export type RestartSituation = Readonly<{
   startingUntilMs?: number | undefined;
   canRestart: boolean;
   driverProblem?: string | undefined;
+  /** The command that starts the node's container, if that is stopped. */
+  stoppedStart?: string | undefined;
   isUnusable: boolean;
   /** Whether a restart would be persisted, so that it is charged to the budget and is finished after a crash. */
   isKept: boolean;
@@ -48,6 +50,7 @@ type RestartWait =
   | "Paused"
   | "NoDriver"
   | "ProgramMissing"
+  | "NodeStopped"
   | "ConfigUnusable"
   | "StateNotWritable"
   | "Contested"
@@ -72,6 +75,9 @@ export function decideRestart(
     const driverProblemNow = situation.authority === "acts" ? driverProblem : undefined;
     if (driverProblemNow !== undefined)
       return wait("ProgramMissing", `The node can't be restarted: ${driverProblemNow}.`);
+    const { stoppedStart } = situation;
+    if (stoppedStart !== undefined)
+      return wait("NodeStopped", `The node's container is stopped; run \`${stoppedStart}\` to start it.`);
     return wait("NoRestart", describeIdle(situation.startingUntilMs));
   }
   const why = `A restart is pending (${due.reason})`;

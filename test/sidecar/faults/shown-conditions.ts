@@ -165,6 +165,7 @@ const restarts: readonly DisplayedCondition[] = [
     ["Settling", "working"],
     ["StateNotWritable", "degraded"],
     ["ProgramMissing", "degraded"],
+    ["NodeStopped", "degraded"],
     ["BudgetExhausted", "degraded"],
     ["WaitingForWindow", "degraded"],
     ["Observing", "degraded"],

@@ -188,3 +188,23 @@ test("restarts a node whose startup overwrites node.conf twice, and not again un
   await upkeep.reason("NoRestartPending", "NoRestart");
   expect(await node.starts()).toBe(4);
 });
+
+test("reports a stopped container and the command that starts it, until it runs again", async () => {
+  await using node = await createFakeNode();
+  await node.start();
+  let startedAtMs: number | undefined = Date.now() - hourMs;
+  await using engine = await startEngineServer(() => startedAtMs);
+  await using upkeep = await runUpkeep(node, {
+    ...engine.environment,
+    GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "200",
+  });
+  await readUntil(engine.restarts, (restarts) => restarts === 1);
+  await upkeep.reason("NoRestartPending", "NoRestart");
+  startedAtMs = undefined;
+  await node.stop();
+  const { message } = await upkeep.reason("NoRestartPending", "NodeStopped");
+  expect(message).toBe("The node's container is stopped; run `docker start node` to start it.");
+  startedAtMs = Date.now();
+  await node.start();
+  await upkeep.reason("NoRestartPending", "NoRestart");
+});
