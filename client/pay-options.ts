@@ -49,7 +49,7 @@ export function listAllowedAssets({ network, assets }: PayOptions) {
 export function findPayOptionProblem(options: PayOptions): string | undefined {
   const { url, privateKey, network, assets, rpcUrl } = options;
   if (!isHttpUrl(url)) return `"${url}" is not an http:// or https:// URL.`;
-  if (rpcUrl !== undefined && !isHttpUrl(rpcUrl)) return "--rpc-url is not an http:// or https:// URL.";
+  if (rpcUrl !== undefined && !isHttpUrl(rpcUrl)) return `--rpc-url "${rpcUrl}" is not an http:// or https:// URL.`;
   if (!/^eip155:\d+$/.test(network)) return `network "${network}" is not of the form eip155:<chain id>.`;
   const wrong = assets.find((asset) => !/^0x[0-9a-fA-F]{40}$/.test(asset));
   if (wrong !== undefined) return `asset "${wrong}" is not an address: 0x and 40 hexadecimal digits.`;

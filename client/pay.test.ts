@@ -56,7 +56,7 @@ describe("pay", () => {
     [{ privateKey: "0x12" }, "pay: the private key is not 0x and 64 hexadecimal digits."],
     [{ network: "1672" }, 'pay: network "1672" is not of the form eip155:<chain id>.'],
     [{ assets: ["USDC"] }, 'pay: asset "USDC" is not an address: 0x and 40 hexadecimal digits.'],
-    [{ rpcUrl: "rpc" }, "pay: --rpc-url is not an http:// or https:// URL."],
+    [{ rpcUrl: "rpc" }, 'pay: --rpc-url "rpc" is not an http:// or https:// URL.'],
     [{ maxAmount: "bash.05" }, 'pay: --max-amount: "bash.05" is not an amount; a shell replaces $'],
     [{ maxTotal: "much" }, 'pay: --max-total: "much" is not an amount;'],
   ])("exits with 2 and a reason for %j", async (change, message) => {

@@ -72,6 +72,6 @@ describe("parseListenerUrl", () => {
   });
 
   it.each(["10.0.0.7:9600", "ws://10.0.0.7:9600", ""])("rejects %j", (url) => {
-    expect(() => parseListenerUrl(url)).toThrow("Expected a URL such as http://127.0.0.1:9600.");
+    expect(() => parseListenerUrl(url)).toThrow("Expected an http:// or https:// URL such as http://127.0.0.1:9600.");
   });
 });

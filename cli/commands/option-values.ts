@@ -20,7 +20,7 @@ export function parseDirectory(path: string): string {
 
 export function parseListenerUrl(text: string): string {
   if (isHttpUrl(text)) return text;
-  throw new InvalidArgumentError(`Expected a URL such as ${defaultStatusUrl}.`);
+  throw new InvalidArgumentError(`Expected an http:// or https:// URL such as ${defaultStatusUrl}.`);
 }
 
 export function parseHttpUrl(text: string): string {

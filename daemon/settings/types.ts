@@ -66,10 +66,10 @@ export const filePath = z
   .meta({ expected: "a file system path" });
 
 /** An `http:` or `https:` URL. */
-export const httpUrl = z.url({ protocol: /^https?$/ }).meta({ expected: "an http:// or https:// URL" });
+export const httpUrl = createUrlSchema(/^https?$/, "an http:// or https:// URL");
 
 /** A `ws:` or `wss:` URL. */
-export const webSocketUrl = z.url({ protocol: /^wss?$/ }).meta({ expected: "a ws:// or wss:// URL" });
+export const webSocketUrl = createUrlSchema(/^wss?$/, "a ws:// or wss:// URL");
 
 /** A secp256k1 private key: 32 bytes in hexadecimal, with or without 0x, as wallets export it; the parsed value has the 0x. Wrap it in `secret()`. */
 export const privateKey = z
@@ -93,3 +93,9 @@ export const privateKeys = z
 
 /** An EIP-155 chain id. */
 export const chainId = positiveInteger.meta({ expected: "an EIP-155 chain id, a whole number, 1 or more" });
+
+/** Also describes the expected value in messages about files, which don't use `meta`. */
+function createUrlSchema(protocol: RegExp, expected: string) {
+  const error: z.core.$ZodErrorMap = ({ code }) => (code === "invalid_format" ? `expected ${expected}` : undefined);
+  return z.url({ protocol, error }).meta({ expected });
+}

@@ -136,7 +136,7 @@ describe("preflight on Docker", () => {
       "payTo: missing",
       "tokenAddress: missing",
       expect.stringMatching(/^settings\.facilitator\.signer\.privateKye: unknown setting of facilitator/),
-      "routes: GET /b: upstream: expected a URL. Correct it with `pulumi config set --path 'routes[\"GET /b\"].…' …`.",
+      "routes: GET /b: upstream: expected an http:// or https:// URL. Correct it with `pulumi config set --path 'routes[\"GET /b\"].…' …`.",
       expect.stringMatching(/^routes: GET \/a: accepts\.price: "cheap" is not a price/),
       expect.stringMatching(/^settings\.engine-proxy\.restartsPerHour: /),
       expect.stringMatching(`^gatewayPort: found ${othersPort}, but the container other`),
