@@ -67,7 +67,7 @@ export function createUpkeepControl(parts: UpkeepParts) {
     if (before !== "waits") return { result: before === "acts" ? "already" : "observes", view: buildView() };
     if (seen.adoption.now().plan?.digest !== digest) return { result: "another", view: buildView() };
     const said = { by: "gatehouse adopt", outcome: "success", after: { planDigest: digest } } as const;
-    events.add("adopt", "The sidecar may now act on this node: gatehouse adopt was run.", undefined, said);
+    events.add("adopt", "The sidecar may now act on this node: an operator approved its plan.", undefined, said);
     state.adopted.set({ by: "command", atMs: clock.wallMs() });
     wake();
     return { result: "adopted", view: buildView() };

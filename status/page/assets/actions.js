@@ -29,7 +29,7 @@ const actions = {
     results: {
       requested: ({ waitsFor }) =>
         waitsFor === undefined
-          ? "The node is about to be restarted. This page shows the progress."
+          ? "The restart is requested. This page shows the progress."
           : `The restart can't start yet: ${waitsFor}. This page shows the progress.`,
       busy: () => "A restart or upgrade is already in progress.",
       paused: () => "Gatehouse is paused. Resume it first.",

@@ -7,12 +7,15 @@ const changesShown = 8;
 /** Kinds of events that are observations, not actions. */
 const seen = new Set(["condition"]);
 
+/** Labels of kinds whose name in the API is another word. */
+const labels = { hold: "pause" };
+
 function eventItem({ at, kind, message, why }) {
   return element(
     "li",
     { "data-event": kind },
     element("span", { className: "quiet at" }, timeElement(at, "clock")),
-    element("code", {}, kind),
+    element("code", {}, labels[kind] ?? kind),
     element(
       "p",
       {},

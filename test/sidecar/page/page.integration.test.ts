@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -158,14 +159,39 @@ browserTest(
     // The restart of the approved plan may not have finished yet.
     await until("the restart has begun", generousMs, async () => {
       await act(page, "Restart the node");
-      const response = result(page).filter({ hasText: /about to be restarted|already in progress/ });
-      return (await response.innerText()).includes("about to be restarted");
+      const response = result(page).filter({ hasText: /is requested|already in progress/ });
+      return (await response.innerText()).includes("is requested");
     });
     await until("the node is restarted", generousMs, async () => (await node.starts()) === 3);
     await page.locator("#changes li", { hasText: "an operator requested it" }).first().waitFor();
     await waitUntilSettled(url);
     expect(await node.starts()).toBe(3);
     expect(seen.complaints().filter((text) => !text.includes("401"))).toEqual([]);
+  },
+  180_000,
+);
+
+browserTest(
+  `resumes from the page after a failed restart, which its events call a pause${skipped}`,
+  async () => {
+    await using node = await createFakeNode();
+    await node.start();
+    await using sidecar = await runSidecar(node, { ...controlled, GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce" });
+    const url = sidecar.urls["sidecar"] ?? "";
+    await waitUntilSettled(url);
+    const { ops } = node.programs;
+    const program = await readFile(ops);
+    await writeFile(ops, "#!/bin/sh\nexit 1\n");
+    await using seen = await openStatusPage(browser(), url);
+    const { page } = seen;
+    await page.getByLabel("Token").fill(token);
+    await act(page, "Restart the node");
+    await page.locator("#changes li code", { hasText: /^pause$/ }).waitFor({ timeout: generousMs });
+    await writeFile(ops, program);
+    await act(page, "Resume");
+    await result(page).filter({ hasText: "Gatehouse acts again." }).waitFor();
+    await waitUntilSettled(url);
+    expect(seen.complaints()).toEqual([]);
   },
   180_000,
 );
