@@ -1,8 +1,9 @@
+import { watchOutput } from "#daemon/command-line/lost-output.ts";
 import { maskUncaughtErrors } from "#daemon/process/end-process.ts";
 import { createMask } from "#daemon/secrets/mask.ts";
 import { isServiceCommand } from "./commands/service-commands.ts";
 import { createServiceProgram } from "./service-program.ts";
-import { completeFileWrites, watchOutput } from "./terminal.ts";
+import { completeFileWrites } from "./terminal.ts";
 
 /** Secrets that this process must not print, for any command. */
 const mask = createMask();

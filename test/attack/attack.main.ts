@@ -1,10 +1,13 @@
 import { parseArgs } from "node:util";
+import { watchOutput } from "#daemon/command-line/lost-output.ts";
 import { print } from "../bench/gateway/table.ts";
 import { attackSidecar, type Phase } from "./attack-run.ts";
 import { startLocalSidecar } from "./attacked-sidecar.ts";
 import { attackMarket } from "./payments/market-run.ts";
 import { startMarket } from "./payments/market.ts";
 import { printVerdicts, showPhase } from "./verdict.ts";
+
+process.once("exit", watchOutput(process.stdout));
 
 /**
  * Attacks a sidecar of this checkout, or with `--payments` a facilitator and a resource server, without a container:

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { watchOutput } from "#daemon/command-line/lost-output.ts";
 import { measureAgainstAnvil } from "./gateway/anvil.ts";
 import { measureBatches } from "./gateway/batches.ts";
 import { measureProxiesAlone } from "./gateway/behind-proxies.ts";
@@ -14,6 +15,8 @@ import { judge, print, formatVerdicts, type Figure } from "./gateway/table.ts";
 import { measureWebSocketClients } from "./gateway/websocket-clients.ts";
 import type { Measurement } from "./measurement.ts";
 import { describeLoad, saveResults } from "./save-results.ts";
+
+process.once("exit", watchOutput(process.stdout));
 
 /**
  * Measures the gateway against nginx and HAProxy as proxies, all in front of the same native responder, and against plain anvil. Needs

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { watchOutput } from "#daemon/command-line/lost-output.ts";
 import { compilePrograms } from "../support/programs/compile.ts";
 import { startPaymentChain } from "../support/payments/payment-chain.ts";
 import { formatVerdicts, judge, print } from "./gateway/table.ts";
@@ -15,6 +16,8 @@ import type { PaymentLines } from "./payments/setup.ts";
 import { voucherLines } from "./payments/vouchers.ts";
 import { verificationLines } from "./payments/verifications.ts";
 import { describeLoad, saveResults } from "./save-results.ts";
+
+process.once("exit", watchOutput(process.stdout));
 
 /**
  * Measures our facilitator against the published reference facilitator and, if `x402-facilitator` is on PATH, x402-rs:

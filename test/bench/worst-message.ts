@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { watchOutput } from "#daemon/command-line/lost-output.ts";
 import {
   atoms,
   countFrames,
@@ -11,6 +12,8 @@ import { watchTurns, type TurnTimes } from "#gateway/testing/turn-watch.ts";
 import { judge, print, formatVerdicts } from "./gateway/table.ts";
 import { createRandom } from "../support/seeded-random.ts";
 import { describeLoad, saveResults } from "./save-results.ts";
+
+process.once("exit", watchOutput(process.stdout));
 
 /**
  * Searches for the message that blocks the gateway's thread longest in one event loop tick: first every filling in

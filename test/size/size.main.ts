@@ -2,12 +2,15 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { watchOutput } from "#daemon/command-line/lost-output.ts";
 import { createProgram } from "../../cli/program.ts";
 import { metricCatalogue } from "../observability/metric-catalogue.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import { alerts } from "../observability/committed-rules.ts";
 import { allSettings, usualSettings } from "../support/all-settings.ts";
 import { listFilesOfCall, listFilesOfHelp, listFilesOfPayment, listFilesOfSidecar } from "./passed-files.ts";
+
+process.once("exit", watchOutput(process.stdout));
 
 const root = join(import.meta.dirname, "../..");
 const paths = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: root })
