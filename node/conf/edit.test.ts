@@ -5,6 +5,7 @@ import type { ConfigChange } from "./monitor-change.ts";
 import { readDocument } from "../testing/read-document.ts";
 
 const reason = "desired";
+const set = (value: string): ConfigChange => ({ kind: "set", key: "a", value, from: 1, reason });
 const create: ConfigChange = { kind: "create", value: { a: 1 }, reason };
 
 test("replaces a monitor_config that is a list with an object", () => {
@@ -48,7 +49,6 @@ test("rejects a change to a missing key", () => {
 test("rejects a value that a file with comments in Latin-1 can't hold", () => {
   const parsed = parseConfig(Buffer.from('{"chain": {"monitor_config": {"a": 1}}} // r\xe9seau', "latin1"));
   if (!parsed.ok) throw new Error(parsed.problem.message);
-  const set = (value: string): ConfigChange => ({ kind: "set", key: "a", value, from: 1, reason });
   expect(editConfig(parsed.document, [set("n\xf8de")])).toMatchObject({ ok: false });
   expect(editConfig(parsed.document, [set("node")])).toMatchObject({ ok: true });
 });

@@ -68,7 +68,10 @@ describe("a routes file", () => {
     [`{ "GET /a/../b": {} }`, /path "\/a\/\.\.\/b" must/],
     [`{ "GET /health": {} }`, /\/health is reserved by the server; use another path/],
     [`{ "GET /d": { accepts: ${offer} } }`, /GET \/d: upstream: /],
-    [`{ "GET /d": { accepts: ${offer}, upstream: "ftp://x" } }`, /GET \/d: upstream: expected an http:\/\/ or https:\/\/ URL/],
+    [
+      `{ "GET /d": { accepts: ${offer}, upstream: "ftp://x" } }`,
+      /GET \/d: upstream: expected an http:\/\/ or https:\/\/ URL/,
+    ],
     [`{ "GET /d": { accepts: ${offer}, upstream: "http://u.test", typo: 1 } }`, /GET \/d: .*typo/],
     [
       `{ "GET /d": { accepts: { scheme: "exact", price: "free", network: "eip155:1672" }, upstream: "http://u.test" } }`,

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { bootTime } from "#daemon/clock.ts";
 import { makeContext, openTestState } from "../../testing/upkeep-context.ts";
 import { createRestartBudget } from "../restart/restart-budget.ts";
 import { findNodeWarnings, findObstacles } from "./check-node.ts";
@@ -17,8 +18,7 @@ test("warns before an upgrade if the node returns no block to verify its data", 
 test("reports until when the restart budget prevents an upgrade", async () => {
   const state = await openTestState();
   const clock = { wallMs: () => 0, monotonicMs: () => 0 };
-  const boot = () => ({ bootId: "this", sinceBootMs: 0 });
-  const budget = createRestartBudget({ perHour: 1 }, { store: state.store, clock, boot });
+  const budget = createRestartBudget({ perHour: 1 }, { store: state.store, clock, boot: bootTime });
   const driver = { name: "ops", stop: async () => ({}), start: async () => ({}) };
   const context = makeContext({ state, budget, driver });
   expect([...findObstacles(context)]).toEqual([]);

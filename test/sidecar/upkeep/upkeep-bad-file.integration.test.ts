@@ -19,6 +19,7 @@ const twice = driftedConfig.replace(
 );
 /** A text with a byte order mark and CRLF line endings. */
 const styled = (text: string) => `\uFEFF${text.replaceAll("\n", "\r\n")}`;
+const inLatin1 = (text: string) => Buffer.from(`${text}// r\xe9seau\n`, "latin1");
 const inForce =
   "Nothing is restored, and the node is not restarted until this is fixed; a running node keeps the configuration that it read at startup.";
 
@@ -64,7 +65,6 @@ test("reports why a node.conf is unusable and leaves it unchanged; corrects one 
   await upkeep.reason("ConfigReconciled", "Reconciled");
   expect(await node.config()).toBe(styled(right));
   if (isRoot) expect(await stat(node.configPath)).toMatchObject({ uid: 12_345, gid: 12_345 });
-  const inLatin1 = (text: string) => Buffer.from(`${text}// r\xe9seau\n`, "latin1");
   await writeFile(node.configPath, inLatin1(driftedConfig));
   const corrected = inLatin1(right);
   await until("it is corrected", generousMs, async () => {
