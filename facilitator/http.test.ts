@@ -12,7 +12,6 @@ function startPosts() {
   const destination = new PassThrough().on("data", (line: Buffer) => lines.push(JSON.parse(line.toString())));
   const posts = createPaymentPosts({
     facilitator: {
-      networks: [{ network: "eip155:1672" }],
       verify: async () => ({ isValid: false, invalidReason: rejected.reason, invalidMessage: rejected.message, payer }),
       settle: async () => ({
         success: false,

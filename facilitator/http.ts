@@ -6,12 +6,12 @@ import { createBoundedLog, type BoundedLog } from "#daemon/log/bounded-log.ts";
 import type { App, AppVariables } from "#daemon/http/app.ts";
 import { describeEncodedBody, isUnencoded } from "#daemon/http/held-body.ts";
 import type { JsonResponse, JsonPost, JsonPostHandlers } from "#daemon/http/json-posts.ts";
+import { parseJson } from "#daemon/json-rpc.ts";
 import { formatTraceInfo } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { StoreError } from "#daemon/sql/store.ts";
 import { identifySeller, type ApiKeys } from "./callers/api-keys.ts";
-import { countCaller, findNetwork, readIdempotencyKey, type CallerInfo } from "./callers/caller.ts";
-import { OverloadError } from "./callers/caller.ts";
+import { countCaller, findNetwork, readIdempotencyKey, type CallerInfo, OverloadError } from "./callers/caller.ts";
 import { AbandonedError, ChainError } from "./chain/chain-error.ts";
 import type { Facilitator } from "./facilitator.ts";
 import { MalformedPaymentError } from "#x402/fields.ts";
@@ -19,8 +19,7 @@ import { reason } from "#x402/reason.ts";
 import { termsCheckHeader } from "#x402/envelope.ts";
 
 export type RouteDependencies = Readonly<{
-  facilitator: Pick<Facilitator, "verify" | "settle" | "supported"> &
-    Readonly<{ networks: readonly [Readonly<{ network: `eip155:${number}` }>, ...unknown[]] }>;
+  facilitator: Pick<Facilitator, "verify" | "settle" | "supported">;
   apiKeys: ApiKeys | undefined;
   log: Logger;
 }>;
@@ -76,15 +75,11 @@ async function handleRequest(
   }
   const { trace: request, address, signal } = post;
   try {
-    const body = readBody(text);
-    if (body.x402Version !== undefined && body.x402Version !== 2) {
-      return { status: 200, body: rejectVersion(operation, facilitator) };
-    }
+    const { paymentPayload, paymentRequirements } = readBody(text);
     const { seller } = knownSeller;
     const idempotencyKey = readIdempotencyKey(post.header("idempotency-key"));
     const isTermsCheck = post.header(termsCheckHeader.toLowerCase()) !== undefined;
     const caller = { seller, idempotencyKey, isTermsCheck, request, address, signal };
-    const { paymentPayload, paymentRequirements } = body;
     const verdict = await facilitator[operation]({ paymentPayload, paymentRequirements }, caller);
     logRejection(verdict, caller, lines);
     return { status: 200, body: verdict };
@@ -110,13 +105,10 @@ function logRejection(verdict: VerifyResponse | SettleResponse, caller: CallerIn
     : [verdict.errorReason, verdict.errorMessage];
   if (rejection === undefined || rejection === reason.pending || rejection === reason.duplicate) return;
   if (caller.isTermsCheck === true || (!isVerdict && verdict.transaction !== "")) return;
-  const who = {
-    payer: verdict.payer,
-    caller: countCaller(caller),
-    ...(caller.request && formatTraceInfo(caller.request)),
-  };
-  const facts = { operation: isVerdict ? "verify" : "settle", reason: rejection, cause, ...who };
-  lines.info({ event: "payment-rejected", ...facts }, "payment rejected", who.caller);
+  const [operation, name] = [isVerdict ? "verify" : "settle", countCaller(caller)];
+  const facts = { operation, reason: rejection, cause, payer: verdict.payer, caller: name };
+  const of = caller.request && formatTraceInfo(caller.request);
+  lines.info({ event: "payment-rejected", ...facts, ...of }, "payment rejected", name);
 }
 
 function askToRetry(seconds: number): Readonly<Record<string, string>> {
@@ -130,37 +122,15 @@ function rejectKey(key: "missing" | "wrong") {
   return { status: 401, body: { error }, headers: { "WWW-Authenticate": "Bearer" } } as const;
 }
 
-type Body = Readonly<{ x402Version: unknown; paymentPayload: unknown; paymentRequirements: unknown }>;
-
-function readBody(text: string): Body {
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    // The parser's message quotes the body, which may contain a signature.
-    throw new MalformedPaymentError(
-      "body",
-      "is not JSON; expected an object with paymentPayload and paymentRequirements",
-    );
-  }
-  if (typeof json !== "object" || json === null || Array.isArray(json)) {
-    throw new MalformedPaymentError("body", "expected an object with paymentPayload and paymentRequirements");
-  }
-  const { x402Version, paymentPayload, paymentRequirements } = json as Record<string, unknown>;
-  return { x402Version, paymentPayload, paymentRequirements };
-}
-
-function rejectVersion(operation: Operation, { networks: [first] }: RouteDependencies["facilitator"]) {
-  const message = "the body's x402Version is not 2; omit it or send 2.";
-  return operation === "verify"
-    ? { isValid: false, invalidReason: reason.version, invalidMessage: message }
-    : {
-        success: false,
-        errorReason: reason.version,
-        errorMessage: message,
-        transaction: "",
-        network: first.network,
-      };
+function readBody(text: string): Readonly<{ paymentPayload: unknown; paymentRequirements: unknown }> {
+  const json = parseJson(text);
+  const expected = "expected an object with paymentPayload and paymentRequirements";
+  if (json === undefined) throw new MalformedPaymentError("body", `is not JSON; ${expected}`);
+  if (typeof json !== "object" || json === null || Array.isArray(json))
+    throw new MalformedPaymentError("body", expected);
+  const { x402Version = 2, paymentPayload, paymentRequirements } = json as Record<string, unknown>;
+  // A body of another version has a payment of that version.
+  return { paymentPayload: x402Version === 2 ? paymentPayload : { x402Version }, paymentRequirements };
 }
 
 function describeError(error: unknown): Readonly<{ status: number; message: string }> {
@@ -197,8 +167,8 @@ export function limitVerifications<Request extends Readonly<{ paymentRequirement
     const { slots } = findNetwork(request.paymentRequirements, networkSlots) ?? unservedSlots;
     const entry = slots.enter(countCaller(caller));
     if (!entry.ok) {
-      rejectionCounter.inc({ bound: entry.full === "caller" ? "seller" : "all" });
       const isOfCaller = entry.full === "caller";
+      rejectionCounter.inc({ bound: isOfCaller ? "seller" : "all" });
       const what = isOfCaller
         ? "too many of your payments are being verified"
         : `${slots.max} payments are being verified, which is the limit`;

@@ -3,8 +3,7 @@ import { createProcessRateLimiter, type Rates } from "#gateway/limits/rate-limit
 import { isSameHex, type Hex } from "#x402/hex.ts";
 import { reason, type Rejection } from "#x402/reason.ts";
 import type { DepositKey, SignedPayment } from "#x402/signed-payment.ts";
-import { OverloadError } from "./callers/caller.ts";
-import type { Caller } from "./callers/caller.ts";
+import { OverloadError, type Caller } from "./callers/caller.ts";
 import type { FacilitatorMetrics } from "./facilitator-metrics.ts";
 import type { NetworkOptions, NetworkSeller } from "./network-options.ts";
 import { nameSetting } from "./setting-name.ts";

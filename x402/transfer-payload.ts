@@ -2,8 +2,7 @@ import { hash } from "node:crypto";
 import type { PaymentRequirements } from "@x402/core/types";
 import { z } from "zod";
 import { type Audience, type FieldSchemas, fields, parsePart } from "./fields.ts";
-import type { Hex } from "./hex.ts";
-import { encodeInteger } from "./hex.ts";
+import { type Hex, encodeInteger } from "./hex.ts";
 import type { SignedAuthorization } from "./scheme.ts";
 import type { PaymentKey } from "./payment-identifier.ts";
 

@@ -5,10 +5,8 @@ import { exitStatus, type CommandOutput } from "#daemon/command-line/command-out
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import { describeChainFailure } from "#x402/chain-failure.ts";
 import { contractUses, type CanonicalContract } from "#x402/contracts.ts";
-import { findCreationOnChain } from "./creation.ts";
-import { readCreation, type Creation } from "./creation.ts";
-import { DeploymentError, deployContracts } from "./deployment.ts";
-import { formatPlan, planDeployment, sumCost } from "./deployment.ts";
+import { findCreationOnChain, readCreation, type Creation } from "./creation.ts";
+import { DeploymentError, deployContracts, formatPlan, planDeployment, sumCost } from "./deployment.ts";
 
 export type ContractsOptions = Readonly<{ rpcUrl: string; contracts: readonly CanonicalContract[] }>;
 

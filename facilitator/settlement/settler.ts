@@ -1,7 +1,6 @@
 import { FairSlots } from "#daemon/fair-shares.ts";
 import { StoreError } from "#daemon/sql/store.ts";
-import { OverloadError } from "../callers/caller.ts";
-import type { Caller } from "../callers/caller.ts";
+import { OverloadError, type Caller } from "../callers/caller.ts";
 import { ChainError } from "../chain/chain-error.ts";
 import type { SettleResult } from "#x402/answer.ts";
 import { reason, type Rejection } from "#x402/reason.ts";

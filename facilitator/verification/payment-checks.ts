@@ -135,9 +135,9 @@ async function checkOnChain(
  * itself is among them, the simulation's message is reported: the transaction may still be dropped, so its nonce isn't reported as used.
  */
 async function diagnose(payment: SignedPayment, chain: Chain): Promise<Rejection | undefined> {
-  const { asset, payer, amount, authorization } = payment;
+  const { amount, authorization } = payment;
   const usedPayment = { ...payment, authorizationNonce: authorization.nonce };
-  const [isUsed, isPending, { balance, isAllowance }] = await Promise.all([
+  const [isUsed, isPending, funds] = await Promise.all([
     isNonceUsed(usedPayment, chain),
     isNonceUsed(usedPayment, chain, "pending"),
     readAvailableFunds(payment, chain, "pending"),
@@ -146,9 +146,7 @@ async function diagnose(payment: SignedPayment, chain: Chain): Promise<Rejection
     const message = "the authorization was already used or cancelled; sign one with a new nonce.";
     return { reason: reason.nonceUsed, message };
   }
-  return balance < amount && !isPending
-    ? rejectUnfunded({ asset, payer, amount }, { balance, isAllowance })
-    : undefined;
+  return funds.balance < amount && !isPending ? rejectUnfunded(payment, funds) : undefined;
 }
 
 function explainSimulation(error: JsonRpcFailure, gasLimit: bigint): Rejection {
