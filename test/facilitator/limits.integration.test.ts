@@ -10,7 +10,7 @@ const scene = useFacilitatorScene({ blockTimeSeconds: 3_600 });
 const { poolHas, start } = scene;
 
 test("returns the outcome to one later call after a call without an identifier got settlement_pending", async () => {
-  await using slow = await start("pending", { GATEHOUSE_FACILITATOR_SETTLEMENT_RECEIPT_TIMEOUT_MS: "300" });
+  await using slow = await start("pending", { GATEHOUSE_FACILITATOR_SETTLEMENT_RECEIPT_TIMEOUT_MS: "1500" });
   const payment = await signPayment(scene.chain.token);
   const reported = await slow.settle(payment);
   expect(reported.body).toMatchObject({ success: false, errorReason: "settlement_pending" });
