@@ -12,7 +12,7 @@ import type { GatewayContext } from "./calls/call-context.ts";
 import { admitBodies, createMessageHandler } from "./calls/message-handler.ts";
 import { registerGauges } from "./gauges.ts";
 import { rememberChecks } from "./limits/check-params.ts";
-import { LoadGate, watchLoopDelay } from "./limits/load-gate.ts";
+import { LoadGate } from "./limits/load-gate.ts";
 import { createProcessRateLimiter, type RateLimiter } from "./limits/rate-limiter.ts";
 import { startListeners } from "./listener/listeners.ts";
 import { startNode, type UpstreamNode } from "./node.ts";
@@ -31,6 +31,8 @@ export type GatewayDependencies = Readonly<{
   log: Logger;
   metrics: Registry;
   node: UpstreamNode;
+  /** Returns the worst recent delay of the process's event loop. */
+  loopDelayMs: () => number;
   settingNames: SettingNames;
   files: ActiveFiles;
   connections: ConnectionBudget;
@@ -67,7 +69,7 @@ const defaultBatchItems = 100;
  */
 export async function startGateway(
   settings: GatewaySettings,
-  { log, metrics, node, settingNames, files, connections, pause = realPause }: GatewayDependencies,
+  { log, metrics, node, loopDelayMs, settingNames, files, connections, pause = realPause }: GatewayDependencies,
 ): Promise<Gateway> {
   await using startedResources = new AsyncDisposableStack();
 
@@ -87,7 +89,7 @@ export async function startGateway(
   const context: GatewayContext = {
     policy,
     limiter: startedResources.use(await startRateLimiter(settings.rateStore, log)),
-    gate: new LoadGate(settings.upstream, { loopDelayMs: startedResources.use(watchLoopDelay({ now })).delayMs }),
+    gate: new LoadGate(settings.upstream, { loopDelayMs }),
     head,
     fitness: node.fitness,
     checks: rememberChecks(),

@@ -110,7 +110,15 @@ export async function startGatewayForNode(
   // Ensures that callers of a healthy node are served from the start.
   await waitForFirstCheck(health, { timeoutMs: settings.health.timeoutMs, signal });
   const gateway = resources.use(
-    await startGateway(settings.gateway, { log, metrics, node, settingNames, files, connections }),
+    await startGateway(settings.gateway, {
+      log,
+      metrics,
+      node,
+      loopDelayMs: eventLoop.recentMs,
+      settingNames,
+      files,
+      connections,
+    }),
   );
   // Without listeners, the limit would allow no connections.
   resources.use(watchDescriptors(connections.state, { board, log, setting }));

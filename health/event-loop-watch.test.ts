@@ -45,6 +45,20 @@ test("reports an event loop delayed by a second for ten seconds, and no longer",
   expect(watch.lateMs()).toBe(2_599);
 });
 
+test("reports the longest delay of the last half second", () => {
+  const { tick, run, watch } = startWatch();
+  using _ = watch;
+  run(1_000);
+  expect(watch.recentMs()).toBe(0);
+  tick(400);
+  tick(20);
+  expect(watch.recentMs()).toBe(400);
+  run(300);
+  expect(watch.recentMs()).toBe(400);
+  run(100);
+  expect(watch.recentMs()).toBe(20);
+});
+
 test("counts many short delays as much as one long one", () => {
   const { tick, watch, condition } = startWatch();
   using _ = watch;

@@ -6,6 +6,8 @@ import type { ConditionReport } from "#status/condition.ts";
 /** Interval between two ticks; the delay is how late a tick runs. Ten ticks per second cost an idle process nothing measurable. */
 const tickMs = 100;
 const windowMs = 10_000;
+/** Time for which a delay counts as recent. */
+const recentMs = 500;
 
 /** Event loop delays that callers notice. */
 type DelayLimits = Readonly<{ loopDelayMs: number; loopDelayShare: number }>;
@@ -15,6 +17,8 @@ export type EventLoopWatch = Disposable &
   Readonly<{
     /** Total lateness of the loop since the monitor started, including a delay in progress; never decreases. */
     lateMs: () => number;
+    /** The longest recent delay. */
+    recentMs: () => number;
   }>;
 
 /**
@@ -57,7 +61,14 @@ export function watchEventLoop(
   }, tickMs);
   timer.unref();
   report();
-  return { lateMs: () => totalMs + since(clock.monotonicMs()), [Symbol.dispose]: () => clearInterval(timer) };
+  return {
+    lateMs: () => totalMs + since(clock.monotonicMs()),
+    recentMs: () => {
+      const fromMs = clock.monotonicMs() - recentMs;
+      return delays.reduce((longest, { atMs, ms }) => (atMs > fromMs ? Math.max(longest, ms) : longest), 0);
+    },
+    [Symbol.dispose]: () => clearInterval(timer),
+  };
 }
 
 /** Derives from the delays in the last ten seconds whether callers noticed them. The share must halve before a slow gateway counts as recovered. */

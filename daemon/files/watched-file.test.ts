@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { mkdirSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Registry } from "prom-client";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { generousMs } from "../testing/until.ts";
 import { createLog } from "../log/log.ts";
@@ -14,13 +14,10 @@ let folder: string;
 let path: string;
 let lines: string[];
 beforeEach(async () => {
-  // Leaves only the periodic check of the file, which the test can trigger.
-  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   folder = await makeTestDirectory();
   path = join(folder, "data", "file.json5");
   lines = [];
 });
-afterEach(() => void vi.useRealTimers());
 
 function hold(text: string): void {
   rmSync(join(folder, "data"), { recursive: true, force: true });
@@ -68,13 +65,11 @@ it.each(open)(
     await using _watched = await opened((value) => void taken.push(value), dependencies);
     const problems = () => dependencies.files.list()[0]?.problems;
     corruptDirectory();
-    vi.advanceTimersByTime(1_000);
     await vi.waitUntil(() => problems() !== undefined, { timeout: generousMs });
     expect(problems()).toEqual(["can't be read (ELOOP); expected a readable JSON5 file."]);
     expect(lines.join("")).toContain(`a.setting: ${path}: can't be read (ELOOP)`);
     expect(taken).toEqual([{ at: 1 }]);
     hold("{ at: 2 }");
-    vi.advanceTimersByTime(1_000);
     await vi.waitUntil(() => problems() === undefined, { timeout: generousMs });
     expect(taken.at(-1)).toEqual({ at: 2 });
   },
@@ -93,7 +88,6 @@ it.each(open)("aborts startup with each problem of the content as one entry, ope
 });
 
 function follow() {
-  vi.useRealTimers();
   hold("{ at: 1 }");
   const taken: object[] = [];
   const metrics = new Registry();

@@ -1,12 +1,11 @@
 import { statSync, type Stats } from "node:fs";
 import { stat } from "node:fs/promises";
 import { hash } from "node:crypto";
-import { watch } from "chokidar";
 import type { Logger } from "../log/log.ts";
 import type { ActiveFiles } from "./active-files.ts";
 import { readJson5File } from "./json5-file.ts";
 import { StartupError } from "../process/startup-error.ts";
-import { pause } from "../time.ts";
+import { pauseInBackground, poll } from "../time.ts";
 import { explainUnreadable } from "./regular-file.ts";
 
 /** The value read from a file, or all problems that make it unusable, in whole sentences. */
@@ -28,11 +27,8 @@ export type WatchedFileDependencies = Readonly<{ log: Logger; files: ActiveFiles
 
 /** Time for which a file must stay unchanged before it is read, in case it is still being written. */
 const settleMs = 100;
-/**
- * Interval between checks for a change that triggered no event. Watches don't work if the folder is removed, on some file systems, or if
- * the system runs out of watches.
- */
-const checkEveryMs = 1_000;
+/** Interval between checks of a file. File system events are no alternative: they don't work if the folder is removed, on some file systems, or if the system runs out of watches. */
+const checkIntervalMs = 500;
 
 /**
  * Reads a JSON5 file now and on every change. If it becomes invalid later, the last valid content stays active, and the log and `files`
@@ -82,10 +78,7 @@ export async function openWatchedFile<Value>(
     return [];
   };
   watchedFile.requireUsable(await load());
-  let lastLoad = Promise.resolve();
-  return watchedFile.follow(() => {
-    lastLoad = lastLoad.then(async () => watchedFile.report(await load()));
-  });
+  return watchedFile.follow(async () => watchedFile.report(await load()));
 }
 
 /** Creates the shared part of {@link watchFile} and {@link openWatchedFile}. */
@@ -113,42 +106,19 @@ function createWatchedFile(
         `the previous content stays active; ${setting}: ${path}: ${problems.join(" ")}`,
       );
     },
-    follow: (reload: () => void): AsyncDisposable => {
-      let isChecking = false;
-      let isStopped = false;
-      // Asynchronous: otherwise a hanging file system, such as NFS without its server, would block everything that this thread serves. Runs
-      // one check at a time, because each hanging check occupies a thread of the small thread pool.
-      const check = async () => {
-        if (isChecking) return;
-        isChecking = true;
+    follow: (reload: () => void | Promise<void>): AsyncDisposable => {
+      const check = async (signal: AbortSignal) => {
         const found = await findStamp(path);
+        if (found === stamp) return;
         // A file that is still being written changes again; a later check reads it.
-        const isSettled = found !== stamp && (await pause(settleMs).then(() => findStamp(path))) === found;
-        isChecking = false;
-        if (isStopped || !isSettled || found === stamp) return;
-        reload();
-        // The change triggered no event, so the watch has lost the file.
-        void watcher.close();
-        watcher = open();
+        await pauseInBackground(settleMs, signal);
+        const isSettled = (await findStamp(path)) === found;
+        if (isSettled && !signal.aborted) await reload();
       };
-      const open = () =>
-        watch(path, { ignoreInitial: true, awaitWriteFinish: { stabilityThreshold: settleMs, pollInterval: 20 } })
-          // A change before the watch is ready triggers no event.
-          .on("ready", () => void check())
-          .on("add", reload)
-          .on("change", reload)
-          .on("error", (error) =>
-            log.error({ event: "file-not-watched", err: error, path }, `${setting} can't be watched`),
-          );
-      let watcher = open();
-      const timer = setInterval(() => void check(), checkEveryMs).unref();
-      return {
-        [Symbol.asyncDispose]: async () => {
-          isStopped = true;
-          clearInterval(timer);
-          await watcher.close();
-        },
-      };
+      const options = { name: `watch of ${setting}`, intervalMs: checkIntervalMs, failed: () => undefined };
+      const checks = poll(options, check, { log, pause: pauseInBackground });
+      // A check in progress may hang with the file system, such as NFS without its server.
+      return { [Symbol.asyncDispose]: async () => void checks[Symbol.asyncDispose]() };
     },
   };
 }

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
-import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { readRegularFile, explainUnreadable } from "../files/regular-file.ts";
+import { findStamp } from "../files/watched-file.ts";
 import { decodeUtf8 } from "../files/utf8.ts";
 
 export type SettingsSource = Readonly<{
@@ -25,10 +25,7 @@ export function listSettingsFiles(path: string, environment: NodeJS.ProcessEnv):
 
 /** Returns a stamp that changes when a file is written or replaced; doesn't read the files. */
 export async function checkFiles(paths: readonly string[]): Promise<string> {
-  const fileChecks = paths.map((path) =>
-    stat(path).then(({ ino, size, mtimeMs, ctimeMs }) => `${ino} ${size} ${mtimeMs} ${ctimeMs}`, explainUnreadable),
-  );
-  return (await Promise.all(fileChecks)).join("\n");
+  return (await Promise.all(paths.map(findStamp))).join("\n");
 }
 
 /** Consecutive checks that must find the files unchanged; more if they are in several directories, which are deployed one by one. */

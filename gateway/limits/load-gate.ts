@@ -42,7 +42,7 @@ export class LoadGate implements CallGate {
   #calls = 0;
   #heavyCalls = 0;
 
-  /** `loopDelayMs` returns the current event loop delay of the process. */
+  /** `loopDelayMs` returns the worst recent delay of the process's event loop. */
   constructor(bounds: QueueBounds, { loopDelayMs }: Readonly<{ loopDelayMs: () => number }>) {
     this.#bounds = bounds;
     this.#loopDelayMs = loopDelayMs;
@@ -120,27 +120,4 @@ export class LoadGate implements CallGate {
       this.#served = undefined;
     }
   }
-}
-
-/** Interval between two ticks; the delay is how late a tick runs. Ten ticks per second cost an idle process nothing measurable. */
-const tickMs = 100;
-/** Number of ticks retained: half a second. */
-const ticksKept = 5;
-
-/** Monitor of this process's event loop delay. */
-export type LoopDelay = Disposable & Readonly<{ delayMs: () => number }>;
-
-/** Starts the monitor; the reported delay is the worst in the last half second. */
-export function watchLoopDelay({ now }: Readonly<{ now: () => number }>): LoopDelay {
-  const delays = Array.from({ length: ticksKept }, () => 0);
-  let tickedAt = now();
-  let ticks = 0;
-  const timer = setInterval(() => {
-    const at = now();
-    delays[ticks % ticksKept] = Math.max(0, at - tickedAt - tickMs);
-    tickedAt = at;
-    ticks += 1;
-  }, tickMs);
-  timer.unref();
-  return { delayMs: () => Math.max(...delays), [Symbol.dispose]: () => clearInterval(timer) };
 }

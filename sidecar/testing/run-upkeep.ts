@@ -86,7 +86,7 @@ export async function runUpkeep(
   });
   const board = createConditionBoard({ log, metrics, clock, events });
   const charts = createCharts();
-  const eventLoop = { lateMs: () => 0, [Symbol.dispose]: () => undefined };
+  const eventLoop = { lateMs: () => 0, recentMs: () => 0, [Symbol.dispose]: () => undefined };
   const health = startHealth(settings, { log, metrics, clock, send: sendRequest, board, charts, eventLoop });
   const dependencies = { log, metrics, clock, send: sendRequest, state, events, board, charts, health };
   const upkeep = await startUpkeep(settings, { ...dependencies, listedCommits: () => ({}), finishes: () => undefined });

@@ -67,7 +67,7 @@ export function watchNode(url: string, environment: Readonly<Record<string, stri
     send: sendRequest,
     board,
     charts: createCharts(),
-    eventLoop: { lateMs: () => 0, [Symbol.dispose]: () => undefined },
+    eventLoop: { lateMs: () => 0, recentMs: () => 0, [Symbol.dispose]: () => undefined },
   });
   const words = async (type: ConditionType, reason: string) => {
     const condition = await readUntil(

@@ -71,7 +71,7 @@ const watches: Readonly<Record<string, Begin>> = {
           metrics: createHealthMetrics(means.metrics),
           heights: { add: () => undefined } as never,
           facts,
-          eventLoop: { lateMs: () => 0, [Symbol.dispose]: () => undefined },
+          eventLoop: { lateMs: () => 0, recentMs: () => 0, [Symbol.dispose]: () => undefined },
         },
       ).done,
     ),

@@ -139,7 +139,6 @@ const processEvents = {
   },
   "file-reloaded": { level: "info" },
   "file-rejected": { level: "error", runbook: "file-rejected" },
-  "file-not-watched": { level: "error", act: "Raise the system's limit on inotify watches.", runbook: "file-rejected" },
   "change-made": { level: "info" },
   "engine-call-failed": {
     level: "warn",

@@ -31,6 +31,7 @@ await using gateway = await startGateway(settings, {
   metrics,
   files: createActiveFiles(metrics),
   node: { httpUrl, webSocketUrl, fitness: { current: "fit" }, linkOpened: () => undefined },
+  loopDelayMs: () => 0,
   settingNames: createSettingNames("bench"),
   connections: limitProcessConnections(settings.listener, { metrics }),
 });
