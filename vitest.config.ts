@@ -16,7 +16,7 @@ const upkeepTests = [
 
 /** Tests whose size the variables of `long` set: a slice in `npm test`, all of it in `npm run test:long`. `npm run test:long` also makes the tests of pages start the clone's TypeScript. */
 export const sizedTests = [
-  "gateway/json-rpc/known-messages.test.ts",
+  "gateway/json-rpc/repeated-messages.test.ts",
   "test/cli/{exit-codes,masked-urls,workspace-copy}.integration.test.ts",
   "test/devnet/command/ops.integration.test.ts",
   "test/facilitator/{batches,crash,refund,signers}.integration.test.ts",

@@ -1,6 +1,5 @@
 import { formatNodeResponse, formatResultResponse } from "../json-rpc/read-answer.ts";
-import { buildCallKey, isBad, type BadCall, type Call } from "../json-rpc/call.ts";
-import { hashKey, hashParts } from "../json-rpc/key-hash.ts";
+import { buildCallKey, hashKey, hashParts, isBad, type BadCall, type Call } from "../json-rpc/call.ts";
 import { methodNotFound, paramsTooLarge, rpcErrors, tooManyCalls, type RpcError } from "../errors.ts";
 import type { CallGate, LoadRejection } from "../limits/load-gate.ts";
 import type { RateDecision } from "../limits/rate-limiter.ts";

@@ -1,8 +1,7 @@
 import type { Caller } from "../callers/identify.ts";
 import { rpcErrors } from "../errors.ts";
-import { isBad, type BadCall, type Call, type Message, type MessageLimits } from "../json-rpc/call.ts";
-import { createMessageReader } from "../json-rpc/known-messages.ts";
-import { beginMessage, isBatch, readMessage as readUnknown } from "../json-rpc/read-message.ts";
+import { isBad, type BadCall, type Call, type Message } from "../json-rpc/call.ts";
+import { beginMessage, createMessageReader, readCallId } from "../json-rpc/read-message.ts";
 import { ResponseMemory } from "../responses/response-memory.ts";
 import { findTier } from "../policy.ts";
 import {
@@ -100,16 +99,10 @@ function chargeMessage(
   const recordAs = (id: string) => new CallRecord(account, { id, error: rpcErrors.invalidRequest }, releasingSink);
   const { limits, rateLimit } = account.policy.settings;
   if (!held.tryAcquire(body.length))
-    return recordAs(readId(body, limits)).rejectTemporarily(rpcErrors.tooMuchHeld, 1, "memory");
+    return recordAs(readCallId(body, limits)).rejectTemporarily(rpcErrors.tooMuchHeld, 1, "memory");
   const go = () => proceed(releasingSink);
   const units = computeBytesCost(body.length, rateLimit.unitsPerKiB);
   return new EndingFlow(account.hasPaidBytes ? chargeCall(recordAs("null"), units, go) : go(), letGo);
-}
-
-/** Returns the id for the rejection of a message. A batch is not parsed just for this. */
-function readId(body: Buffer, limits: MessageLimits): string {
-  const read = isBatch(body) ? undefined : readUnknown(body, limits);
-  return (read?.kind === "single" ? read.call.id : undefined) ?? "null";
 }
 
 /** Parses a message over several event loop ticks, then continues with it in a later tick. */

@@ -3,6 +3,7 @@ import {
   type Call,
   type MessageLimits,
   buildCall,
+  hashCall,
   nameBytes,
   parseString,
   TypicalCall,
@@ -20,7 +21,6 @@ import {
   type ScanBudget,
 } from "./json-scanner.ts";
 import { rpcErrors } from "../errors.ts";
-import { hashCall } from "./key-hash.ts";
 
 /** Max members in an envelope; JSON-RPC defines four. */
 const envelopeMembers = 64;
@@ -203,7 +203,8 @@ export class CallReader {
           id = this.#slice(value, Math.min(end, value + nameBytes + 1));
           break;
         case "method":
-          method = readName(bytes, value) ?? this.#readMethod(value, end);
+          if (end - value <= nameBytes) method = readName(bytes, value) ?? this.#readString(value, end);
+          else method = bytes[value] === 0x22 ? undefined : "";
           break;
         case "params":
           params = this.#slice(value, end);
@@ -222,12 +223,6 @@ export class CallReader {
   /** Returns the value of the string at an offset; an empty one if the value there is not a string. */
   #readString(start: number, end: number): string {
     return isAt(this.#bytes, start, '"2.0"') ? "2.0" : parseString(this.#slice(start, end));
-  }
-
-  /** Returns the method at an offset; undefined if it is a string that is too long. */
-  #readMethod(start: number, end: number): string | undefined {
-    if (end - start <= nameBytes) return this.#readString(start, end);
-    return this.#bytes[start] === 0x22 ? undefined : "";
   }
 
   #slice(start: number, end: number): string {

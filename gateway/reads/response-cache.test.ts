@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { measureHeap } from "#daemon/testing/heap-size.ts";
 import { FrequencySketch, ResponseCache } from "./response-cache.ts";
-import { hashKey, hashParts } from "../json-rpc/key-hash.ts";
+import { hashKey, hashParts } from "../json-rpc/call.ts";
 
 const get = (cache: ResponseCache, key: string, generation: number) => cache.get(key, hashKey(key), generation);
 const putForHead = (cache: ResponseCache, key: string, text: string, generation: number) =>

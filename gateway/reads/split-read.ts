@@ -4,8 +4,7 @@ import {
   formatResultResponse,
   readNodeResponse,
 } from "../json-rpc/read-answer.ts";
-import { buildCallKey } from "../json-rpc/call.ts";
-import { hashParts } from "../json-rpc/key-hash.ts";
+import { buildCallKey, hashParts } from "../json-rpc/call.ts";
 import { responseErrors, rpcErrors, type ResponseFailure } from "../errors.ts";
 import type { ResponseFlow, ResponseSink, ResponseSource } from "../responses/response-sink.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";

@@ -1,7 +1,7 @@
 import type { RawData, WebSocket } from "ws";
-import { responseErrors, type ResponseFailure } from "../../errors.ts";
+import { responseErrors } from "../../errors.ts";
 import { formatErrorResponse } from "../../json-rpc/read-answer.ts";
-import { isBatch, readMessage } from "../../json-rpc/read-message.ts";
+import { isBatch, readCallId } from "../../json-rpc/read-message.ts";
 import { ResponseMemory } from "../../responses/response-memory.ts";
 import type { ResponseFlow } from "../../responses/response-sink.ts";
 import { createTextSink } from "../../responses/text-sink.ts";
@@ -157,7 +157,12 @@ export class ClientSession {
     const sink = createTextSink(
       computeAnswerBytes(message, limits),
       held,
-      (answer) => reply(typeof answer === "string" ? formatFailedAnswer(message, answer, limits) : answer.text),
+      (answer) =>
+        reply(
+          typeof answer === "string"
+            ? formatErrorResponse(readCallId(message, limits), responseErrors[answer])
+            : answer.text,
+        ),
       ({ parts }) => reply(parts),
     );
     const subscriptions = this.#subscriptions.forMessage((run) => afterReply.push(run));
@@ -220,11 +225,4 @@ const rejectionBytes = 128;
 /** Computes the max bytes of a response. A batch keeps its entries within the limit; errors with their ids are added on top. */
 function computeAnswerBytes(message: Buffer, { batchResponseBytes, batchItems }: MessageLimits): number {
   return isBatch(message) ? batchResponseBytes + message.length + batchItems * rejectionBytes : batchResponseBytes;
-}
-
-/** Formats the error for a message whose response can't be sent, with its id. A batch is not parsed again just for this. */
-function formatFailedAnswer(message: Buffer, reason: ResponseFailure, limits: MessageLimits): string {
-  const read = isBatch(message) ? undefined : readMessage(message, limits);
-  const id = read?.kind === "single" ? read.call.id : undefined;
-  return formatErrorResponse(id ?? "null", responseErrors[reason]);
 }

@@ -4,9 +4,8 @@ import { collectGarbage } from "#daemon/testing/heap-size.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { messageBytes } from "../testing/generated-messages.ts";
 import { buildCallKey, isBad, type Message } from "./call.ts";
-import { hashKey } from "./key-hash.ts";
-import { createMessageReader, type MessageReader } from "./known-messages.ts";
-import { readMessage } from "./read-message.ts";
+import { hashKey } from "./call.ts";
+import { createMessageReader, readMessage, type MessageReader } from "./read-message.ts";
 
 const limits = { batchItems: 3, depth: 32, callBytes: 4_096, callValues: 100 };
 /** Values in place of an id: those that the reader recognizes by their digits, and lookalikes. */
