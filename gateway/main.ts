@@ -1,6 +1,7 @@
 import { listenHttp } from "#daemon/http/listener.ts";
 import type { Service, ServiceContext } from "#daemon/service.ts";
-import { addOpenApiRoute, type Api } from "#daemon/http/open-api.ts";
+import type { Api } from "#daemon/http/open-api.ts";
+import { addOpenApiRoute } from "#daemon/http/operations-listener.ts";
 import { findChainTraits } from "#daemon/chain-traits.ts";
 import { systemClock } from "#daemon/clock.ts";
 import { createSettingNames } from "./settings/names.ts";

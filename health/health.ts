@@ -12,7 +12,7 @@ import { createHealthMetrics } from "./health-metrics.ts";
 import { createObservation } from "./observation.ts";
 import type { NodeInfo } from "./rpc-state.ts";
 import { watchHealth, type HealthWatch } from "./health-watch.ts";
-import { watchReferences } from "./reference-watch.ts";
+import type { ReferenceWatchDependencies, ReferenceWatchOptions } from "./reference-watch.ts";
 import { createRpcClient } from "./rpc-client.ts";
 import { watchWebSocket } from "./web-socket-watch.ts";
 
@@ -68,10 +68,8 @@ export function startHealth({ node, health, lag, restart }: WatchedNode, depende
         { ...dependencies, facts },
       )
     : undefined;
-  const references = watchReferences(
-    { ...lag, timeoutMs, signal },
-    { ...dependencies, health: http.current, facts, check: http.check, compared: http.compared },
-  );
+  const comparing = { ...dependencies, health: http.current, facts, check: http.check, compared: http.compared };
+  const references = startReferences({ ...lag, timeoutMs, signal }, comparing);
   return {
     ...http,
     [Symbol.asyncDispose]: async () => {
@@ -79,6 +77,16 @@ export function startHealth({ node, health, lag, restart }: WatchedNode, depende
       await Promise.all([http.done, webSocket, references]);
     },
   };
+}
+
+/** Starts comparing the node with its references, if it has any: otherwise the code is not even loaded. */
+async function startReferences(
+  options: ReferenceWatchOptions,
+  dependencies: ReferenceWatchDependencies,
+): Promise<void> {
+  if (options.references.length === 0) return;
+  const { watchReferences } = await import("./reference-watch.ts");
+  await watchReferences(options, dependencies);
 }
 
 /** Drivers whose node is reached at its own address, including from another host or container. */

@@ -42,7 +42,6 @@ export async function watchReferences(
   options: ReferenceWatchOptions,
   dependencies: ReferenceWatchDependencies,
 ): Promise<void> {
-  if (options.references.length === 0) return;
   const { board, metrics, log, clock, health, facts, check } = dependencies;
   const lag = createLagGauge(metrics);
   const failed = () => {

@@ -2,7 +2,7 @@ import { createAuditLog } from "#daemon/audit/audit-log.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
 import type { Service, ServiceContext } from "#daemon/service.ts";
 import { systemClock } from "#daemon/clock.ts";
-import { addOpenApiRoute } from "#daemon/http/open-api.ts";
+import { addOpenApiRoute } from "#daemon/http/operations-listener.ts";
 import { createSettingNames } from "#gateway/settings/names.ts";
 import { startGatewayForNode, listGuardedConditions } from "#gateway/guarded-node.ts";
 import { resolveNodeLayout } from "#node/layout.ts";

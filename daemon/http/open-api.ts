@@ -1,9 +1,6 @@
 import { z } from "zod";
 import { version } from "../version.ts";
-import type { App } from "./app.ts";
-
-/** Path of the document that describes a listener's API. */
-export const openApiPath = "/openapi.json";
+import { openApiPath } from "./operator-paths.ts";
 
 export type ApiResponse = Readonly<{
   description: string;
@@ -70,15 +67,6 @@ export function buildOpenApiDocument({ title, description, operations }: Api) {
           components: { securitySchemes: Object.fromEntries([...used].map((name) => [name, securitySchemes[name]])) },
         }),
   };
-}
-
-/** Adds `GET /openapi.json`, which describes the listener; loads the description with the first request, which few processes get. */
-export function addOpenApiRoute(app: App, load: () => Api | Promise<Api>): void {
-  let text: string | undefined;
-  app.get(openApiPath, async (c) => {
-    text ??= JSON.stringify(buildOpenApiDocument(await load()));
-    return c.body(text, 200, { "Content-Type": "application/json" });
-  });
 }
 
 function buildOperationObject(operation: ApiOperation) {

@@ -3,11 +3,11 @@ import { Registry, Gauge, type Metric, type OpenMetricsContentType } from "prom-
 import type { Logger } from "../log/log.ts";
 import type { Mask } from "../secrets/mask.ts";
 import type { ActiveFile } from "../files/active-files.ts";
-import { operatorPaths } from "./operator-paths.ts";
+import { openApiPath, operatorPaths } from "./operator-paths.ts";
 import { createAllowedHostCheck, type AllowedHosts } from "./address.ts";
 import { createApp, type App } from "./app.ts";
 import { listenHttp, type DrainingListener, type ListenOptions } from "./listener.ts";
-import { addOpenApiRoute, type Api } from "./open-api.ts";
+import type { Api } from "./open-api.ts";
 import type { Readiness } from "./readiness.ts";
 
 const plainType = "text/plain";
@@ -80,6 +80,16 @@ export function addOperationsRoutes(
       return c.body(text, 200, { "Content-Type": contentType });
     }
     return c.body(await metrics.metrics(), 200, { "Content-Type": metrics.contentType });
+  });
+}
+
+/** Adds `GET /openapi.json`, which describes the listener; loads the description with the first request, which few processes get. */
+export function addOpenApiRoute(app: App, load: () => Api | Promise<Api>): void {
+  let text: string | undefined;
+  app.get(openApiPath, async (c) => {
+    const { buildOpenApiDocument } = await import("./open-api.ts");
+    text ??= JSON.stringify(buildOpenApiDocument(await load()));
+    return c.body(text, 200, { "Content-Type": "application/json" });
   });
 }
 

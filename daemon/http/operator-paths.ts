@@ -5,3 +5,6 @@ export const operatorPaths = {
   configuration: "/configuration",
   metrics: "/metrics",
 } as const;
+
+/** Path of the document that describes a listener's API. */
+export const openApiPath = "/openapi.json";

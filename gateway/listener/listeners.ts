@@ -13,7 +13,7 @@ import {
 import type { Pause } from "#daemon/time.ts";
 import { watchFile, type WatchedFileDependencies } from "#daemon/files/watched-file.ts";
 import type { ListenerName } from "../catalogue/method.ts";
-import { readApiKeys, type ApiKeys } from "../callers/api-key-file.ts";
+import type { ApiKeys } from "../callers/api-key-file.ts";
 import { identifyByAddress, identifyByCredential, type Identify, logProxyNotices } from "../callers/identify.ts";
 import type { TokenDependencies, Tokens } from "../callers/tokens.ts";
 import type { Meter } from "../observe/meter.ts";
@@ -100,7 +100,7 @@ export async function startListeners(
     await start("public", identifyByAddress("public", "public", { client, notice }));
   }
   if (settings.private.enabled) {
-    const keys = started.use(watchApiKeys(settings.callers.keysPath, { log, files, settingNames }));
+    const keys = started.use(await watchApiKeys(settings.callers.keysPath, { log, files, settingNames }));
     const tokens = started.use(await startTokens(settings.jwt, { log, files, settingNames, wallClock: Date.now }));
     const credentials = { apiKeys: keys.current, tokens, policy: shared.policy };
     const verifications = createProcessRateLimiter(settings.rateStore, { now: () => performance.now() });
@@ -148,15 +148,17 @@ function listOrigins(host: string, { callers }: GatewaySettings): readonly strin
   return callers.corsOrigins ?? (isLoopback(host) ? [] : ["*"]);
 }
 
-function watchApiKeys(
+async function watchApiKeys(
   path: string | undefined,
   { settingNames, ...dependencies }: WatchedFileDependencies & Readonly<{ settingNames: SettingNames }>,
 ) {
   let keys: ApiKeys | undefined;
+  if (path === undefined) return { current: () => keys, [Symbol.asyncDispose]: async () => undefined };
+  const { readApiKeys } = await import("../callers/api-key-file.ts");
   const apply = (read: ApiKeys) => void (keys = read);
   const setting = settingNames.key("callers.keysPath");
-  const watcher = path === undefined ? undefined : watchFile({ path, setting, read: readApiKeys, apply }, dependencies);
-  return { current: () => keys, [Symbol.asyncDispose]: async () => watcher?.[Symbol.asyncDispose]() };
+  const watcher = watchFile({ path, setting, read: readApiKeys, apply }, dependencies);
+  return { current: () => keys, [Symbol.asyncDispose]: () => watcher[Symbol.asyncDispose]() };
 }
 
 /** Creates the function that returns the address (IPv6: /64) under which a client's memory is counted, as trusted proxies report it. */

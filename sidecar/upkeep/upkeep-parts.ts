@@ -25,7 +25,6 @@ import { formatOpsRestart } from "./drivers/ops-location.ts";
 import { selectDriver, selectNodeCli } from "./drivers/select-driver.ts";
 import { observeAll, type Observations } from "./observations.ts";
 import { buildPushIdentity } from "./pushgateway/evaluate-pushes.ts";
-import { watchPushes } from "./pushgateway/push-watch.ts";
 import { createMaintenanceWindow } from "./restart/restart-decision.ts";
 import { createRestartBudget } from "./restart/restart-budget.ts";
 import { findUpgradedCommit } from "./state/upgrade-record.ts";
@@ -67,11 +66,11 @@ export async function createUpkeepParts(
   const command = createCommandText(settings.upkeep);
   const opsRestart = () => formatOpsRestart(settings, node.place.layout());
   const seen = observeAll(state, { mode, command, opsRestart }, board);
-  const node = await reachNode(settings, dependencies, seen, signal, wake);
   const { url, ...pushing } = settings.pushgateway;
+  const pushWatch = url === undefined ? undefined : await import("./pushgateway/push-watch.ts");
+  const node = await reachNode(settings, dependencies, seen, signal, wake);
   const identity = () => buildPushIdentity(seen.config.now().document, node.observer.version().version);
-  const pushes =
-    url === undefined ? undefined : watchPushes({ ...pushing, url, signal }, { ...dependencies, identity });
+  const pushes = pushWatch?.watchPushes({ ...pushing, url: url ?? "", signal }, { ...dependencies, identity });
   const stateDeadline = createFileDeadline({ withinMs, signal }, { clock, onBack: wake });
   return {
     ...dependencies,
