@@ -52,7 +52,7 @@ const places = {
   ...(scratchFolder !== undefined && { TMPDIR: scratchFolder }),
 };
 
-/** The same for the packages that the tests themselves load. */
+/** Caches the compiled code of the packages that the tests themselves load. */
 const setupFiles = [join(import.meta.dirname, "test/support/compile-cache.setup.ts")];
 
 /**
@@ -102,7 +102,7 @@ const docker = {
   ...fiveMinutes,
 };
 
-/** They measure how long requests take, which another file's services would lengthen. */
+/** Tests that measure the duration of requests, which other files' services would lengthen. */
 const aloneOnEngine = ["test/attack/*.docker.test.ts"];
 
 /** Created when a stack runs; these directories may contain files that look like tests. */

@@ -22,7 +22,7 @@ const loadedLate = [
   "sidecar/upkeep/upgrade/apply-upgrade.ts",
 ];
 
-/** Such a service exits within a second or so, but V8 may hang at exit. */
+/** Deadline for one load. A service that fails at startup exits within a second or so, but V8 may hang at exit. */
 const deadlineMs = 60_000;
 
 function load(command: readonly string[], expected: Readonly<{ status: number; stderrIncludes: string }>): void {

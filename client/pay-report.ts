@@ -99,7 +99,7 @@ function buildBodyDocument(body: Uint8Array): object {
   try {
     return { body: new TextDecoder("utf-8", { fatal: true }).decode(body) };
   } catch {
-    // Not UTF-8.
+    // The body is not UTF-8.
     return { bodyBase64: body.toBase64() };
   }
 }

@@ -14,7 +14,7 @@ type MeteredState = Readonly<{
   signersUsable: () => ReadonlyMap<string, boolean>;
   /** Result of comparing the ledger with the chain; `undefined` before the first check, and in a replica that does not settle. */
   comparison: () => LedgerComparison | undefined;
-  /** Sellers with a name in the settings, and today's cost of each one's settlements, according to the ledger. */
+  /** Sellers with a name in the settings, and the cost of each one's settlements in the last 24 hours, according to the ledger. */
   sellers: readonly string[];
   dailyGas: (seller: string) => Promise<number>;
 }>;

@@ -120,7 +120,7 @@ export async function startGatewayForNode(
       connections,
     }),
   );
-  // Without listeners, the limit would allow no connections.
+  // Watches the descriptors only once there are listeners, because the limit is zero before.
   resources.use(watchDescriptors(connections.state, { board, log, setting }));
   const hosts = { isAllowed: createAllowedHostCheck(settings.listen), setting: "listen.allowedHosts" };
   const operations = createApp({ compressed: operatorPaths.metrics, hosts }, { log, metrics, mask });
@@ -134,7 +134,7 @@ export async function startGatewayForNode(
     if (health.facts().rpc === undefined) return;
     const readiness = gateway.readiness();
     const now = health.ranMs();
-    // Only a healthy node is expected to deliver a head.
+    // A late head is the gateway's fault only while the node is healthy.
     if (readiness.ok || isNodeUnfit(fitness.current, health.facts())) servedMs = now;
     const isLate = now - servedMs >= silenceThresholdMs;
     board.set(deriveGatewayCondition(readiness, { fitness: fitness.current, facts: health.facts(), isLate }));

@@ -85,7 +85,7 @@ async function servePaid(request: SoldRequest, header: string, sellingParts: Sel
   const address = findAddress(request.incoming, sellingParts.client);
   const client = toAddressKey(address);
   using openedResources = new DisposableStack();
-  // Its connection may be closed in favour of other clients.
+  // To free memory for other clients, the request's connection may be closed.
   const owner = { address: () => client, cut: () => request.outgoing.destroy() };
   const memory = openedResources.use(new ConnectionMemory(sellingParts.memory, owner));
   const receivedRequest = await receive(request, payment, memory, sellingParts);
@@ -104,7 +104,7 @@ async function servePaid(request: SoldRequest, header: string, sellingParts: Sel
     work: () => work(request, { payment, address, memory, body, offered }, sellingParts),
   });
   const facts = nameSale(route.key, payment, request.trace);
-  // Without a current route, these show that the request was for one, so that clients can't make up labels.
+  // Counts a request without a current route only if it was for an earlier one, so that clients can't make up labels.
   const isKnown = offered !== undefined || outcome.kind === "sold" || outcome.kind === "pending";
   const isReplay = outcome.kind === "sold" && outcome.isReplay === true;
   if (isKnown) sellingParts.metrics.count(route, isReplay ? "replayed" : outcome.kind);

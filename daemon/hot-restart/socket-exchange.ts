@@ -9,7 +9,7 @@ export type SocketExchange = Readonly<{
   isHandedOver: () => boolean;
 }>;
 
-/** One per process, like the channel to the parent: listeners are created far below the code that handles hot restarts. */
+/** A process has one exchange, which is global because listeners are created far below the code that handles hot restarts. */
 const current: { exchange: SocketExchange } = {
   exchange: { acquire: () => [], offer: () => undefined, isHandedOver: () => false },
 };

@@ -2,7 +2,7 @@ import { unescape } from "node:querystring";
 
 /** A URL from the settings, split so that its credentials are sent but never shown. */
 export type HttpEndpoint = Readonly<{
-  /** Without credentials, so that no message can contain them. */
+  /** The URL without credentials, so that no message can contain them. */
   url: string;
   headers: Readonly<Record<string, string>>;
 }>;

@@ -61,7 +61,7 @@ export function isUnmistakableKey(segment: string): boolean {
   return keyInPath.test(segment) && !address.test(segment) && (segment.match(mixed) ?? []).length >= mixedMin;
 }
 
-/** A UUID in a path. One elsewhere identifies a request. */
+/** A UUID in a path, which may be a key. Elsewhere, a UUID identifies a request. */
 export const uuidInPath = /(?<=\/|%2F)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w-])/gi;
 
 /** Patterns that are secret in any context. Each is tried once per run of its characters, so that a search takes linear time. */

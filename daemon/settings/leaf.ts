@@ -13,7 +13,7 @@ export type SettingsLeaf = Readonly<{
   format: LeafFormat;
   secret: boolean;
   required: boolean;
-  /** Its purpose; empty if the schema has no description. */
+  /** The setting's purpose; empty if the schema has no description. */
   description: string;
   /** Form of a valid value; empty if the schema doesn't specify one. */
   expected: string;

@@ -23,7 +23,7 @@ export function fixed(value: Fixed): z.ZodDefault<z.ZodType<Fixed>> {
     .meta({ fixed: true });
 }
 
-/** The same for a value that the code derives from others. */
+/** Declares a constant that the code derives from other values. */
 export function derived(): z.ZodDefault<z.ZodType<number | undefined>> {
   return (
     z

@@ -85,7 +85,7 @@ async function planStep(
     chain.getBlock(),
   ]);
   if (usedNonce > 0) return `${sender} already used its first nonce on this chain for another transaction`;
-  // It would fail, and it can be sent only once.
+  // The transaction would fail, and it can be sent only once.
   if (requiredGas > gas) return `its presigned transaction has ${gas} gas, but this chain needs ${requiredGas}`;
   const baseFee = baseFeePerGas ?? 0n;
   if (baseFee > gasPrice) {
@@ -158,7 +158,7 @@ export async function deployContracts({ steps, fees }: DeploymentPlan, parts: De
   for (const step of steps) {
     const { name, address: at } = step.contract;
     const failure = await deploy(step).catch((error: unknown) => error);
-    // Another run may have deployed it in the meantime, so that this transaction failed.
+    // If another run has deployed the contract meanwhile, a failure of this transaction does not matter.
     if ((await chain.getCode({ address: at })) === undefined)
       throw failure ?? new DeploymentError(`${name} has no code at ${at} after its transaction`);
     report(`${name} is deployed at ${at}`);

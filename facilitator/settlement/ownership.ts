@@ -35,7 +35,7 @@ const forgetLaterSql = `UPDATE verification SET times = times - 1 WHERE ${ofVeri
 const verifiedSql = `SELECT times FROM verification WHERE ${ofVerification}`;
 
 const stepEndSql = "SELECT at_ms FROM verification WHERE at_ms >= $1 AND at_ms < $2 ORDER BY at_ms LIMIT 1 OFFSET $3";
-// For a recorded payment, a single verification has no effect, and another one would be rejected.
+// Of a recorded payment, a single verification has no effect any more, and no further one succeeds.
 const forgetNotesSql = `DELETE FROM verification WHERE at_ms >= $1 AND at_ms < $2 AND (times = 1 OR NOT EXISTS (
   SELECT 1 FROM settlement WHERE settlement.chain_id = verification.chain_id AND settlement.id = verification.id
     AND settlement.owner = verification.owner))`;

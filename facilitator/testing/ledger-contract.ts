@@ -30,7 +30,7 @@ export const attempt: Attempt = {
   signedAtMs: 1_000,
 };
 
-/** Its replacement, signed after the clock was set back. */
+/** A replacement of that attempt, signed after the clock was set back. */
 const secondAttempt: Attempt = { ...attempt, hash: `0x${"bb".repeat(32)}`, maxFeePerGas: 10n ** 20n, signedAtMs: 500 };
 export const settled = { state: "settled", transaction: attempt.hash } as const;
 

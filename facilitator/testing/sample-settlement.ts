@@ -38,7 +38,7 @@ export function encodeSample(gas: bigint): Hex {
   return TxEnvelopeEip1559.serialize({ type: "eip1559", chainId: 1_672, gas });
 }
 
-/** Its transaction, signed one second ago. */
+/** The transaction of that settlement, signed one second ago. */
 export const sampleAttempt: Attempt = {
   hash: `0x${"aa".repeat(32)}`,
   signer: `0x${"51".repeat(20)}`,

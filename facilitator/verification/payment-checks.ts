@@ -82,7 +82,7 @@ export function createPaymentChecks(
       return (await checkOnChain(payment, { chain, gas })) ?? rejectCostly(payment, { gas, shortage, canPay });
     },
     checkWallet,
-    /** The same for a whole payment; the simulation decides about a wallet that it creates (ERC-6492). */
+    /** Checks the wallet's signature of a whole payment. If the payment creates the wallet (ERC-6492), the simulation decides. */
     checkSigner: async (payment: SignedPayment, caller: Caller): Promise<Rejection | undefined> => {
       if (payment.walletSignature === undefined) return undefined;
       const rejection = await checkWallet(payment, caller);

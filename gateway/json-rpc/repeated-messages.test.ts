@@ -150,7 +150,7 @@ describe("a reader that recognizes repeated messages", () => {
 
   it("never takes a truncated call for a cached one in the same slot", () => {
     const read = createMessageReader();
-    // One in 1,024 pairs shares a slot.
+    // In the table of messages, one in 1,024 pairs shares a slot.
     for (let number = 0; number < 8_000; number += 1) {
       const body = Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"m","params":[${number}]}`);
       for (let time = 0; time < 3; time += 1) read(body, limits);

@@ -331,7 +331,7 @@ describe("eth_createAccessList", () => {
     expect(chargedGas({ to: address })).toBe(250_000_000);
     expect(chargedGas({ to: address, gas: "0xffffffff" })).toBe(250_000_000);
     expect(chargedGas({ to: address, gas: "0x186a0" })).toBe(500_000);
-    // Not all nodes know this name.
+    // Not all nodes know the name gasLimit.
     expect(chargedGas({ to: address, gasLimit: "0x186a0" })).toBe(250_000_000);
   });
 

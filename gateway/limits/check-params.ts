@@ -28,7 +28,7 @@ export function checkParams({ policy, head, tier, method }: CheckBasis, params: 
     case "gas":
       return (limit.isRepeated === true ? limitRepeatedGas : limitGas)(params, callGas);
     case "tracer": {
-      // Only calls have overrides and gas.
+      // Only methods that execute a call have overrides and gas.
       const isCall = limit.overrides === true;
       const cappedParams = isCall ? limitRepeatedGas(params, callGas) : ({ kind: "pass", params } as const);
       if (cappedParams.kind !== "pass") return cappedParams;
@@ -65,7 +65,7 @@ function limitGas(params: string, cap: number, unnamedGas = 0): CheckedParams {
   if (!isOverridden && !maySpecifyGas(call)) return { kind: "pass", params, gas: unnamedGas };
   const fields = readFields(call);
   if (fields === undefined) return reject(invalidParams(`expected a call object of at most ${maxFields} fields`));
-  // Not all nodes read the other spellings.
+  // Only `gas` counts here, because not all nodes know the other names.
   let gas = isOverridden || readAmount(fields.get("gas") ?? "null") > 0 ? 0 : unnamedGas;
   const cappedCalls: string[] = [];
   for (const [name, value] of fields) {

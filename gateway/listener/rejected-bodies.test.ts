@@ -46,7 +46,7 @@ describe("rejected bodies", () => {
     await pass(secondMs);
     const readBytes = senders.reduce((sum, { state }) => sum + state.readBytes, 0);
     expect(readBytes).toBeGreaterThan(bytesOfSecond / 2);
-    // One piece of each body is buffered in its stream.
+    // One more piece of each body is buffered in its stream.
     expect(readBytes).toBeLessThan(bytesOfSecond + overBytes + 20 * 2 * pieceBytes);
   });
 

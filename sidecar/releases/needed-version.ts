@@ -42,7 +42,7 @@ export function evaluateVersion(
   }
   const leftSeconds = computeSecondsUntil(nextRelease, node);
   const message = explainComing(nextRelease, node, leftSeconds);
-  // Without a rate, any height would count as imminent.
+  // If the rate of blocks is unknown, so is the time left.
   if (leftSeconds === undefined) return { type, status: "Unknown", reason: "NotCompared", message };
   return leftSeconds <= warnBeforeSeconds
     ? { type, status: "False", reason: "OutdatedSoon", message }

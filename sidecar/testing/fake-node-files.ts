@@ -94,7 +94,7 @@ function readCommandLine(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8");
   } catch {
-    // It has exited since.
+    // The process has exited meanwhile.
     return "";
   }
 }

@@ -19,7 +19,7 @@ export function createDockerPlatform(
   const { node, sidecar, volume } = buildNames(prefix);
   const inspectNode = async () => (await engine.inspect(node))?.State;
   const stop = async () => {
-    // Otherwise the sidecar would restart the node, which doesn't respond while its data is copied.
+    // Stops the sidecar first: it would restart the node, which doesn't respond while its data is copied.
     await engine.stop(sidecar);
     await engine.stop(node);
   };

@@ -2,7 +2,7 @@ import { describe, expect, it, test } from "vitest";
 import { createPulumiCli, formatBackend } from "./pulumi-cli.ts";
 import type { PulumiRun } from "./pulumi-process.ts";
 
-/** As printed by Pulumi 3.259. */
+/** What Pulumi 3.259 prints. */
 const printedError = `{
   "gatehouse:limits": {
     "value": "{\\"node\\":{\\"cpus\\":1}}",

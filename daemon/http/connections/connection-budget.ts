@@ -151,7 +151,7 @@ export function limitProcessConnections(
     memoryBytes,
     heapBytes,
     metrics,
-    // The same clock as on the gateway's fast path, whose connections have their own timeouts.
+    // The gateway's fast path, whose connections have their own timeouts, uses the same clock.
     clock: () => performance.now(),
   });
 }

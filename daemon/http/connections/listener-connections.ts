@@ -34,7 +34,10 @@ const firstBytesMs = 10_000;
 
 /** Share of the connections that is closed at once to free slots: scanning all connections for each new one would cost too much. */
 const shedShare = 1 / 64;
-/** The same share for addresses over their limit: a client that immediately reopens closed connections makes others pay for each scan. */
+/**
+ * This share for an address over its limit. It is larger, because a client that immediately reopens closed connections makes others pay for
+ * each scan.
+ */
 const shedShareOfGreedy = 1 / 16;
 /** Time until the next scan for idle connections after one that found none. */
 const checkAgainMs = 100;

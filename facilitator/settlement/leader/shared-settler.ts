@@ -52,7 +52,7 @@ export function createOutcomeWatch(
     entry.end(recorded ?? "gone");
   };
   const poll = async (): Promise<void> => {
-    // Only entries from before the query: its result may lack newer ones.
+    // Takes the entries before the query, whose result may lack newer ones.
     const requestedIds = [...entries];
     const states = await requests.states(requestedIds.map(([id]) => id));
     for (const [id, entry] of requestedIds) if (entries.get(id) === entry) settle(id, entry, states.get(id));
@@ -125,7 +125,7 @@ export function createSharedSettler(
           }
           onRequest();
         } else {
-          // Another replica may have settled it between the two queries; the chain then rejects an already paid payment.
+          // If another replica settled the payment between the two queries, the chain has rejected it as already paid.
           state = await onRecord(payment);
           if (state === undefined) return { state: "rejected", rejection };
         }

@@ -127,7 +127,7 @@ function startIntake(
     const { settlement } = entry;
     using spending = funds.open(settlement);
     try {
-      // Another replica checked it, or this one did before it became the leader.
+      // The payment was checked by another replica, or by this one before it became the leader.
       const isSimulated = gas.find(settlement) === undefined || clock() - settlement.begunAtMs >= verdictFreshMs;
       const recheck = () => simulate(entry);
       const rejection =

@@ -185,7 +185,7 @@ function createWithdrawals(remove: (hashes: readonly Hex[]) => Promise<void>): (
   return async (hash) => {
     if (hash !== undefined) rejectedIds.add(hash);
     if (rejectedIds.size === 0) return;
-    // One at a time, so that none deletes a transaction that was signed again, with the same bytes, and started since.
+    // Runs withdrawals one at a time, so that none deletes a transaction that was meanwhile signed again, with the same bytes, and started.
     withdrawn = withdrawn.then(run, run);
     await withdrawn;
   };

@@ -62,7 +62,7 @@ export function decide(entry: InFlightSettlement, observed: Observation, options
     return lostForMs >= lostAfterMs ? diagnoseWhenDue(entry, "lost", observed) : wait;
   }
   const resends = entry.sentAtMs === undefined || observed.nowMs - entry.sentAtMs >= resendAfterMs;
-  // Not always the newest, which may be waiting behind one whose nonce another transaction occupies in the pool.
+  // The next attempt in line is not always the newest, which may wait behind one whose nonce another transaction occupies in the pool.
   const nextInLine = entry.attempts.find(
     (attempt) =>
       attempt.signer === newestAttempt.signer &&

@@ -112,7 +112,7 @@ export class ClientSender {
   #dropIfSlow(isWithin: boolean): void {
     const { policy, dropped } = this.#context;
     const excess = this.unsentBytes - this.#queueBytes;
-    // One response of any permitted size is exempt.
+    // A single response of any permitted size may exceed the limit.
     const isTooMuch = excess > 0 && excess > Math.min(this.#answered, policy().settings.limits.batchResponseBytes);
     if (isWithin && !isTooMuch) return;
     dropped("slow");

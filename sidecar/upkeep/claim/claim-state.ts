@@ -75,7 +75,8 @@ function identify(state: UpkeepState, found: NodeIdentity, settings: SidecarSett
   // An operator who approved a plan made without a node.conf hasn't seen the plan for this node.conf.
   const isUnseen =
     storedIdentity !== undefined && isUnread(storedIdentity) && storedIdentity.configPath !== found.configPath;
-  // One write, so that the state never contains an adoption, or a configuration that a node has read, without a node identity.
+  // Writes everything at once, so that the state never contains an adoption, or a configuration that a node has read, without a node
+  // identity.
   state.atomically(() => {
     state.identity.set({
       ...found,

@@ -23,7 +23,7 @@ export async function reportEdit(
 ): Promise<void> {
   const path = place.layout().configPath;
   const { contentHash: sha256 } = reading;
-  // It's unknown whether an unreadable file was changed.
+  // An unreadable file may or may not have changed.
   if (!reading.ok && sha256 === undefined && reading.problem.reason !== "FileMissing") return;
   const audited = state.auditedConfig.get();
   if (!isDeepStrictEqual(audited, auditedBefore)) return;

@@ -77,7 +77,7 @@ export function deriveConfigConditions(found: ConfigState, command: CommandText)
   const own = deriveConfigReconciled(found);
   if (otherWriter === undefined) return own === undefined ? [] : [own];
   const contest = reportContest(otherWriter, corrected, command);
-  // The other writer is the likely cause of a file that can't be used.
+  // If the file can't be used, the other writer is the likely cause.
   return [validity?.ok === false ? { ...contest, message: `${own?.message} ${contest.message}` } : contest];
 }
 

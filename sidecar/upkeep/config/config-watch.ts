@@ -100,7 +100,7 @@ function watchParentDirectory(path: string, onEvent: () => void, onError: (error
     return [watcher.on("error", onError)];
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? "";
-    // Not a failure here: the periodic re-read finds a missing directory later, and chokidar reports exhausted watches as well.
+    // These errors need no report: the periodic re-read finds a missing directory, and chokidar reports exhausted watches itself.
     if (code !== "ENOENT" && !exhaustedCodes.has(code)) onError(error);
     return [];
   }

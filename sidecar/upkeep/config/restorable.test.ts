@@ -35,7 +35,7 @@ test("restores the configuration that the node last ran with, whatever it contai
 });
 
 test("recognizes a last-run configuration stored by an earlier version", () => {
-  // As stored by version 0.1.0 for the text of `nameless`.
+  // What version 0.1.0 stored for the text of `configWithoutName`.
   const ran =
     "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a-44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a-5140a4f4b6ea2a3d4a376f4edf223bcc4d95b1657d49f26caa4a1c7ba39055a0";
   expect(judge(configWithoutName, configWithoutName, { ran })).toBe("restored");

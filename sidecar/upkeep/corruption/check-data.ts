@@ -65,7 +65,7 @@ export async function buildDataMark(
   const { height = 0, genesis } = check;
   const number = findSettledBlock(height);
   const settled = await rpc.findBlock(number, signal);
-  // Otherwise, data replaced during the check would be mistaken for the earlier data.
+  // Queries the earlier block once more, in case the data was replaced during the check.
   const holds =
     before?.block === undefined ||
     hasKnownBlock(before.block, await rpc.findBlock(before.block.number, signal), height);

@@ -104,7 +104,7 @@ function readContainers(output: string): readonly z.output<typeof psEntry>[] | u
     const containers = z.array(psEntry).min(1).safeParse(parts);
     return containers.success ? containers.data : undefined;
   } catch {
-    // Not JSON; the caller handles a missing value.
+    // The output is not JSON; the caller handles a missing value.
     return undefined;
   }
 }

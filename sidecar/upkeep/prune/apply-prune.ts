@@ -74,7 +74,7 @@ function recordProgress(info: PruneInfo, { settings, prune: seen, clock, health,
   const { height } = health.current();
   const progress = trackPruning(seen.now().progress, info, nowMs, height);
   const { pruneReservedVersion, realPruneReservedVersion } = info;
-  // Each query adds one point to the chart.
+  // Adds one point to the chart per query of node_cli.
   if (seen.now().lastCheck?.info !== info) {
     const atMs = clock.wallMs();
     if (pruneReservedVersion !== undefined) charts.prunable.add({ atMs, value: Number(pruneReservedVersion) });

@@ -70,7 +70,7 @@ function derivePruning(
   }
 }
 
-/** Only a sidecar that never acts leaves the irreversible command to the operator. */
+/** Describes who enables pruning: the operator, if the sidecar never acts, or else the sidecar. */
 function describeRemedy({ authority, command: enable }: AutoPruneOff, command: CommandText): string {
   if (authority === "observes") return `: enable it with \`${enable}\`.`;
   if (authority === "waits") return `. Gatehouse enables it once you approve with \`${command("adopt")}\`.`;

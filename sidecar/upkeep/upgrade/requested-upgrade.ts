@@ -16,7 +16,7 @@ export const requestedUpgrade = z.object({
   plan: z.object({
     from: z.string().optional(),
     to: z.string().optional(),
-    /** None while there are problems. */
+    /** Steps of the upgrade; empty if there are problems. */
     steps: z.array(z.string()),
     problems: z.array(z.string()),
     warnings: z.array(z.string()),

@@ -39,7 +39,7 @@ function node({ firstHeight = 20, chain, version = "0.16.2", blockHash = hash, a
   const health = (): RpcState => {
     if (!isStarted) return { answers: 0, failure: { reason: "ConnectionRefused", message: "", isPortClosed: true } };
     const rpcState: RpcState = { answers: 1, height, ...chain };
-    // So slow that the chain produces no block within the verification time.
+    // The height rises so slowly that no block is produced within the verification time.
     height = chain === undefined ? height + 0.001 : firstHeight + 1;
     return version === "" ? rpcState : { ...rpcState, binaryVersion: { text: version, isCurrent: true } };
   };

