@@ -23,7 +23,6 @@ import { nodeFaults } from "./faults/node-faults.ts";
 import { processFaults } from "./faults/process-faults.ts";
 import { shownConditions } from "./faults/shown-conditions.ts";
 import { upkeepFaults } from "./faults/upkeep-faults.ts";
-import { rejections } from "./faults/rejections.ts";
 
 const withinMs = generousMs;
 
@@ -143,12 +142,3 @@ const faults = [...nodeFaults, ...fileFaults, ...upkeepFaults, ...processFaults]
 for (const fault of takeSlice(faults, shares).filter(isMet)) {
   test(fault.what, () => expectShown(fault));
 }
-
-test.each(rejections)("$what: does not start, and reports why", async ({ settings, reads }) => {
-  const { struck } = await struckNode();
-  const rejected = startBeside(struck, await settings(struck)).then(
-    () => "it started",
-    (error: Error) => nameAsInReference(error.message),
-  );
-  expect(await rejected).toMatch(beginsAs(reads));
-});

@@ -28,13 +28,6 @@ export type Fault = Readonly<{
   strike?: (struck: StruckNode, gatewayUrl: string) => Promise<unknown>;
 }>;
 
-/** A fault that keeps the sidecar from starting, and the one line with which it exits. */
-export type Rejection = Readonly<{
-  what: string;
-  reads: string;
-  settings: (struck: StruckNode) => Promise<Readonly<Record<string, string>>>;
-}>;
-
 /** Whether a text starts as expected, where `…` matches anything. */
 export function beginsAs(pattern: string): RegExp {
   const parts = pattern.split("…").map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`));
