@@ -25,7 +25,6 @@ export type FacilitatorOptions = Pick<FacilitatorSettings, "chain" | "assets" | 
 
 const { shape } = facilitatorSettings.schema;
 
-/** Default settings for a facilitator created without its own settings. */
 export const facilitatorDefaults: Readonly<Pick<FacilitatorSettings, "chain" | "ledger" | "settlement">> = {
   chain: shape.chain.parse({}),
   ledger: shape.ledger.parse({}),

@@ -19,7 +19,7 @@ if (config.target === "docker") {
   prepareImages(getRootDirectory(), { images: findUnconfiguredImages(config), architecture });
 }
 const engine = createStackEngine(config);
-const waitForHealth = engine && replaceHealthWait({ engine, isLiveEnough: config.nodeImage !== undefined });
+const waitForHealth = engine && replaceHealthWait({ engine, acceptsLive: config.nodeImage !== undefined });
 const deployed = await deployStack(config, { prefix, root: getRootDirectory() });
 const healthy = deployed.ready.apply(() => (runtime.isDryRun() ? undefined : waitForHealth?.()));
 const notReady = listUnready(config, { prefix, deployed: healthy });

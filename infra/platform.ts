@@ -26,7 +26,7 @@ export type Platform = TargetContext &
     /** Allows only the connections between services that are listed in their specifications. */
     allowEdges(specs: readonly ServiceSpec[]): void;
     /** Registers the services with the target's existing monitoring, if the stack uses it. */
-    announce(specs: readonly ServiceSpec[]): void;
+    registerMonitoring(specs: readonly ServiceSpec[]): void;
     /** Deploys a service and returns the resource on which its dependents depend. */
     deploy(spec: ServiceSpec, attachment: Attachment): Resource;
     /** Deploys a node together with the sidecar that reconciles it. */

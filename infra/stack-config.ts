@@ -37,7 +37,7 @@ export function parseConfig(raw: Readonly<Record<string, string>>): StackConfig 
 }
 
 /** Keys that the validation of all other keys depends on. */
-const decisive: ReadonlySet<string> = new Set(["target", "nodeImage", "nodeFamily"]);
+const basicKeys: ReadonlySet<string> = new Set(["target", "nodeImage", "nodeFamily"]);
 
 /**
  * Parses a stack's configuration without its invalid values, so that the rest can be validated in the same run.
@@ -49,7 +49,7 @@ export function readConfig(
   raw: Readonly<Record<string, string>>,
 ): Readonly<{ config: StackConfig; problems: readonly ConfigProblem[] }> {
   const given = Object.entries(raw).filter(([key, text]) => !isNotSet(key, text));
-  const values = Object.fromEntries(given.map(([key, text]) => [key, fromText(key, text)]));
+  const values = Object.fromEntries(given.map(([key, text]) => [key, parseValue(key, text)]));
   for (const { code, path } of configSchema.safeParse(values).error?.issues ?? []) {
     // `pulumi config set --path` stores a fractional number as text.
     const [keys, found] = [path.map(String), getValueAt(values, path.map(String))];
@@ -58,14 +58,14 @@ export function readConfig(
     }
   }
   const parsed = configSchema.safeParse(values);
-  const misfits = (parsed.error?.issues ?? []).flatMap((issue) => describe(issue, values));
-  const rejected = new Set(misfits.map(({ key }) => findRootKey(key)));
-  const fitting = Object.entries(values).filter(([key]) => !rejected.has(key));
-  const { data } = parsed.success ? parsed : configSchema.safeParse(Object.fromEntries(fitting));
-  if (data === undefined || [...rejected].some((key) => decisive.has(key))) throw new ConfigError(misfits);
+  const invalid = (parsed.error?.issues ?? []).flatMap((issue) => describe(issue, values));
+  const rejected = new Set(invalid.map(({ key }) => findRootKey(key)));
+  const valid = Object.entries(values).filter(([key]) => !rejected.has(key));
+  const { data } = parsed.success ? parsed : configSchema.safeParse(Object.fromEntries(valid));
+  if (data === undefined || [...rejected].some((key) => basicKeys.has(key))) throw new ConfigError(invalid);
   const config = Object.freeze(withFamilyDefaults(data));
   const contradictions = findContradictions(config).filter(({ key }) => !rejected.has(findRootKey(key)));
-  return { config, problems: [...misfits, ...contradictions] };
+  return { config, problems: [...invalid, ...contradictions] };
 }
 
 /** Adds the defaults for the node image's family, unless the stack overrides them. */
@@ -77,7 +77,7 @@ function withFamilyDefaults(config: StackConfig): StackConfig {
 const shape: Readonly<Record<string, z.ZodType>> = configSchema.shape;
 
 /** Parses text as JSON, unless the schema accepts the text itself, such as a version that looks like a number (`0.16`). */
-function fromText(key: string, text: string): unknown {
+function parseValue(key: string, text: string): unknown {
   const schema = shape[key];
   if (schema === undefined || schema.safeParse(text).success) return text;
   try {
@@ -100,7 +100,7 @@ function describe(issue: z.core.$ZodIssue, values: Readonly<Record<string, unkno
   const [key = "", ...inner] = issue.path.map(String);
   const expected = findExpected(shape[key]);
   const secret = secretKeys.some((name) => name === key);
-  const found = secret ? "an invalid value" : findFound(values, [key, ...inner]);
+  const found = secret ? "an invalid value" : formatActualValue(values, [key, ...inner]);
   const allowed =
     typeof expected === "string" && (inner.length === 0 || isPattern(issue)) ? `expected ${expected}` : issue.message;
   const path = [key, ...inner].join(".");
@@ -122,7 +122,7 @@ function isPattern(issue: z.core.$ZodIssue): boolean {
 }
 
 /** Returns the actual value at a path as text; undefined if its parent is missing or if the value is an object or a list. */
-function findFound(values: Readonly<Record<string, unknown>>, path: readonly string[]): string | undefined {
+function formatActualValue(values: Readonly<Record<string, unknown>>, path: readonly string[]): string | undefined {
   const value = getValueAt(values, path);
   if (typeof value !== "object") return value === undefined ? undefined : String(value);
   return path.length === 1 ? JSON.stringify(value) : undefined;
@@ -138,7 +138,7 @@ function findExpected(schema: z.ZodType | undefined): unknown {
 
 function findContradictions(config: StackConfig): readonly ConfigProblem[] {
   const { devAccounts, nodeImage, nodeUser, renderTo, restore, signerPrivateKey } = config;
-  const together: readonly (readonly [isFound: boolean, key: string, message: string])[] = [
+  const combinations: readonly (readonly [isFound: boolean, key: string, message: string])[] = [
     [
       devAccounts && nodeImage !== undefined,
       "devAccounts",
@@ -177,7 +177,7 @@ function findContradictions(config: StackConfig): readonly ConfigProblem[] {
     ...findReplicationProblems(config),
     ...findOwnDatabaseProblems(config),
     ...findObservabilityProblems(config),
-    ...together.filter(([isFound]) => isFound).map(([, key, message]) => ({ key, message })),
+    ...combinations.filter(([isFound]) => isFound).map(([, key, message]) => ({ key, message })),
     ...findNodeVersionProblems(config),
   ];
 }

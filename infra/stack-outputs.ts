@@ -33,13 +33,13 @@ type Endpoints = Readonly<{
   status: string;
   sales: string;
   pushgateway: string;
-  bundled: (port: HostPort) => string;
+  formatServiceUrl: (port: HostPort) => string;
   tryThis: readonly string[];
 }>;
 
 /** Builds a stack's outputs. Includes addresses, never keys. */
 export function buildStackOutputs(config: StackConfig): StackOutputs {
-  const { gateway, resourceServer, privateGateway, status, sales, pushgateway, bundled, tryThis } =
+  const { gateway, resourceServer, privateGateway, status, sales, pushgateway, formatServiceUrl, tryThis } =
     config.target === "docker" ? listDockerEndpoints(config) : listKubernetesEndpoints(config);
   const optional = listHostPorts(config).filter(({ service, at }) => isOptionalService(service) && at === "loopback");
   return {
@@ -55,7 +55,7 @@ export function buildStackOutputs(config: StackConfig): StackOutputs {
         ready: `${status}${operatorPaths.ready}`,
         resourceServerMetrics: `${sales}/metrics`,
         resourceServerReady: `${sales}${operatorPaths.ready}`,
-        ...Object.fromEntries(optional.map((port) => [port.as, bundled(port)])),
+        ...Object.fromEntries(optional.map((port) => [port.as, formatServiceUrl(port)])),
         pushgateway: new URL("/metrics", config.pushgatewayUrl ?? pushgateway).href,
       },
     },
@@ -67,21 +67,21 @@ export function buildStackOutputs(config: StackConfig): StackOutputs {
 function listDockerEndpoints(config: StackConfig): Endpoints {
   const gateway = `http://${formatAuthority(config.publishAddress, config.gatewayPort)}`;
   const resourceServer = `http://${formatAuthority(config.publishAddress, config.resourceServerPort)}`;
-  const status = loopback(config.statusPort);
+  const status = formatLoopbackUrl(config.statusPort);
   const body = `'{"jsonrpc":"2.0","method":"eth_blockNumber","params":[],"id":1}'`;
   return {
     gateway,
     resourceServer,
-    privateGateway: loopback(config.privateGatewayPort),
+    privateGateway: formatLoopbackUrl(config.privateGatewayPort),
     status,
-    sales: loopback(config.resourceServerOperationsPort),
-    pushgateway: loopback(config.pushgatewayPort),
-    bundled: ({ number }) => loopback(number),
+    sales: formatLoopbackUrl(config.resourceServerOperationsPort),
+    pushgateway: formatLoopbackUrl(config.pushgatewayPort),
+    formatServiceUrl: ({ number }) => formatLoopbackUrl(number),
     tryThis: [
       `curl -s ${gateway} -H 'Content-Type: application/json' -d ${body}`,
-      formatUnpaid(config, resourceServer),
+      formatUnpaidRequest(config, resourceServer),
       `curl -s ${status}/status`,
-      ...listPurchase(config, resourceServer),
+      ...listPurchaseCommands(config, resourceServer),
     ],
   };
 }
@@ -100,29 +100,31 @@ function listKubernetesEndpoints(config: StackConfig): Endpoints {
     status: `http://sidecar-status:${sidecar.status}`,
     sales: `http://resource-server:${server.operations}`,
     pushgateway: `http://pushgateway:${stackServices.pushgateway.ports.http}`,
-    bundled: ({ service, port }) => `http://${service}:${findServiceRow(service).ports[port]}`,
+    formatServiceUrl: ({ service, port }) => `http://${service}:${findServiceRow(service).ports[port]}`,
     tryThis: [
       gateway === undefined ? `${forward}/gateway ${sidecar.rpc}` : `curl -s ${gateway}`,
-      resourceServer === undefined ? `${forward}/resource-server ${server.http}` : formatUnpaid(config, resourceServer),
+      resourceServer === undefined
+        ? `${forward}/resource-server ${server.http}`
+        : formatUnpaidRequest(config, resourceServer),
       `${forward}/sidecar-status ${sidecar.status}`,
-      ...listPurchase(config, resourceServer ?? `http://127.0.0.1:${server.http}`),
+      ...listPurchaseCommands(config, resourceServer ?? `http://127.0.0.1:${server.http}`),
     ],
   };
 }
 
-function loopback(port: number): string {
+function formatLoopbackUrl(port: number): string {
   return `http://127.0.0.1:${port}`;
 }
 
-const priced = z.object({ accepts: z.object({ price: z.string().startsWith("$") }) });
+const pricedRoute = z.object({ accepts: z.object({ price: z.string().startsWith("$") }) });
 
 /**
  * Lists the commands that buy the first paid route of a stack, using the devnet's account or the reader's own. Pulumi displays only 150
  * characters of each, too few for this program's whole path.
  */
-function listPurchase({ devAccounts: isDev, routes, tokenAddress, chainId }: StackConfig, server: string) {
+function listPurchaseCommands({ devAccounts: isDev, routes, tokenAddress, chainId }: StackConfig, server: string) {
   const { method, path, sold } = findFirstRoute(routes);
-  const price = (priced.safeParse(sold).data ?? sampleOffer).accepts.price.slice(1);
+  const price = (pricedRoute.safeParse(sold).data ?? sampleOffer).accepts.price.slice(1);
   const options = [
     ...(method === "GET" ? [] : [`--method ${method}`]),
     `--max-amount ${price} --asset ${tokenAddress} --decimals 6`,
@@ -138,7 +140,7 @@ function listPurchase({ devAccounts: isDev, routes, tokenAddress, chainId }: Sta
 }
 
 /** Formats an unpaid request to the first route; the response contains the price. */
-function formatUnpaid({ routes }: StackConfig, server: string): string {
+function formatUnpaidRequest({ routes }: StackConfig, server: string): string {
   const { method, path } = findFirstRoute(routes);
   return `curl -si${method === "GET" ? "" : ` -X ${method}`} ${server}${path}`;
 }
@@ -151,7 +153,6 @@ function findFirstRoute(routes: StackConfig["routes"]) {
 
 const sampleOffer = { accepts: { price: "$0.01" } };
 
-/** Builds Grafana's user and secret password; undefined if the stack has no Grafana. */
 export function buildGrafanaOutput(
   config: StackConfig,
   { prefix, secret }: Readonly<{ prefix: string; secret: (text: string) => DeploymentSecret }>,

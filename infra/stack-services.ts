@@ -100,28 +100,28 @@ export const stackServices = {
 
 export type StackServiceName = keyof typeof stackServices;
 
-type Having<Key extends string> = {
+type ServiceWith<Key extends string> = {
   [Name in StackServiceName]: (typeof stackServices)[Name] extends Readonly<Record<Key, unknown>> ? Name : never;
 }[StackServiceName];
 
-type NamedByImage<Image extends string> = {
+type ServiceWithImage<Image extends string> = {
   [Name in StackServiceName]: (typeof stackServices)[Name]["image"] extends Image ? Name : never;
 }[StackServiceName];
 
-type PublishedBy<Row> = Row extends { published: infer Ports extends Readonly<Record<string, HostPort>> }
+type PublishedPortName<Row> = Row extends { published: infer Ports extends Readonly<Record<string, HostPort>> }
   ? Ports[keyof Ports]["as"]
   : never;
 
-export type HostPortName = PublishedBy<(typeof stackServices)[StackServiceName]>;
+export type HostPortName = PublishedPortName<(typeof stackServices)[StackServiceName]>;
 
 export type PublishedPort = HostPort & Readonly<{ service: StackServiceName; port: string; as: HostPortName }>;
 
 /** The services with Gatehouse settings, even if a real node replaces the devnet. */
-export type ServiceWithSettings = NamedByImage<(typeof ownImages)[number]>;
+export type ServiceWithSettings = ServiceWithImage<(typeof ownImages)[number]>;
 
-export type OperatedService = Having<"operations">;
+export type OperatedService = ServiceWith<"operations">;
 
-export type ScrapedService = OperatedService | Having<"metrics">;
+export type ScrapedService = OperatedService | ServiceWith<"metrics">;
 
 const ownImages = ["gatehouse", "devnet", "node"] as const;
 

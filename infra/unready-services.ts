@@ -17,7 +17,6 @@ export type PodsLocation = Readonly<{
   context: string | undefined;
   namespace: string;
   prefix: string;
-  /** Services that have pods. */
   services: readonly string[];
   kubectl?: string;
   withinMs?: number;

@@ -15,7 +15,7 @@ export type RuleOptions = Readonly<{
   allowedRegistries: readonly string[];
 }>;
 
-type Stated = Readonly<{
+type RuleDescription = Readonly<{
   /** Kebab-case; identifies the rule in exceptions and in Pulumi's output. */
   name: string;
   severity: Severity;
@@ -25,13 +25,13 @@ type Stated = Readonly<{
 }>;
 
 /** Rule about single resources; `check` returns one line per violation. */
-export type ResourceRule = Stated &
+export type ResourceRule = RuleDescription &
   Readonly<{ scope: "resource"; check: (resource: PolicyResource, options: RuleOptions) => readonly string[] }>;
 
 /** A finding about a deployment as a whole, with the name of the resource it concerns. */
 export type StackFinding = Readonly<{ resource: string; message: string }>;
 
-export type StackRule = Stated &
+export type StackRule = RuleDescription &
   Readonly<{ scope: "stack"; check: (resources: readonly PolicyResource[]) => readonly StackFinding[] }>;
 
 export type Rule = ResourceRule | StackRule;

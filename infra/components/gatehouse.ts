@@ -36,7 +36,7 @@ export class Gatehouse extends ComponentResource {
     );
     const specs = built.map(({ spec }) => spec);
     platform.allowEdges(specs);
-    platform.announce(specs);
+    platform.registerMonitoring(specs);
     this.ready = this.#deploy(services, { name, platform, schedule: config.volumeSnapshots?.schedule });
     this.registerOutputs({});
   }
@@ -64,13 +64,13 @@ export class Gatehouse extends ComponentResource {
       ready.set(service, made.ready);
       return [made.ready];
     };
-    const alone = listBuiltServices(services).filter(({ spec }) => !withNode.has(spec.name));
+    const alone = listBuiltServices(services).filter(({ spec }) => !deployedWithNode.has(spec.name));
     return all(alone.flatMap(({ spec }) => deploy(spec.name)).map(({ urn }) => urn));
   }
 }
 
 /** Services deployed with the node: in its pod, or before its first start. */
-const withNode = new Set<ServiceName>(["sidecar", "restore", "volume-snapshot"]);
+const deployedWithNode = new Set<ServiceName>(["sidecar", "restore", "volume-snapshot"]);
 
 /** A node, the sidecar that reconciles it and guards its RPC, and the services that restore its data and take snapshots of it. */
 class Node extends ComponentResource {

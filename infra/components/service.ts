@@ -4,7 +4,6 @@ import type { BuiltService } from "../services/built-service.ts";
 import type { ServiceName } from "../services/service-spec.ts";
 import { ConfigError } from "../config/config-problem.ts";
 
-/** A component's platform, and the resources that it depends on. */
 export type ServicePlacement = Readonly<{
   /** The Docker host or Kubernetes namespace to deploy to. */
   platform: Platform;
@@ -13,12 +12,12 @@ export type ServicePlacement = Readonly<{
 }>;
 
 /** Converts `resource-server` to `ResourceServer`. */
-type InCapitals<Name extends string> = Name extends `${infer First}-${infer Rest}`
-  ? `${Capitalize<First>}${InCapitals<Rest>}`
+type PascalCase<Name extends string> = Name extends `${infer First}-${infer Rest}`
+  ? `${Capitalize<First>}${PascalCase<Rest>}`
   : Capitalize<Name>;
 
 /** Name of a service's type in Pulumi's state (`gatehouse:index:Facilitator`). */
-type ServiceType = InCapitals<ServiceName>;
+type ServiceType = PascalCase<ServiceName>;
 
 export function formatServiceType(name: ServiceName): ServiceType {
   const words = name.split("-").map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`);

@@ -50,10 +50,10 @@ export function removeKey(key?: string, { path }: Pick<Given, "path"> = {}): Rem
 }
 
 /** The full instruction; `said` precedes the command in a stack's message. */
-export function setKeyTo(said: "Set " | "set " | "", key: string, given: Given = {}): Remedy {
+export function setKeyTo(verb: "Set " | "set " | "", key: string, given: Given = {}): Remedy {
   const to = given.value === undefined ? "" : ` to \`${given.value}\``;
-  const input = `${said === "" ? "set " : said}the input \`${key}\`${to}`;
-  return () => ({ stack: `${said}\`${formatSet(key, given)}\``, input });
+  const input = `${verb === "" ? "set " : verb}the input \`${key}\`${to}`;
+  return () => ({ stack: `${verb}\`${formatSet(key, given)}\``, input });
 }
 
 function formatSet(key: string | undefined, { value, file, secret, path }: Given): string {
@@ -106,9 +106,9 @@ export class ConfigError extends RunError {
    */
   constructor(
     problems: readonly ConfigProblem[],
-    where: Readonly<{ what: string; begin: string }> = {
+    where: Readonly<{ what: string; linePrefix: string }> = {
       what: "the stack's configuration; nothing was changed",
-      begin: "gatehouse:",
+      linePrefix: "gatehouse:",
     },
   ) {
     const masked = problems.map(({ key, message, inputMessage }) => ({
@@ -116,7 +116,7 @@ export class ConfigError extends RunError {
       message: maskCredentials(message),
       ...(inputMessage === undefined ? {} : { inputMessage: maskCredentials(inputMessage) }),
     }));
-    const lines = masked.map((problem) => `  ${where.begin}${problem.key}: ${problem.message}`);
+    const lines = masked.map((problem) => `  ${where.linePrefix}${problem.key}: ${problem.message}`);
     const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
     const summary = `${count} in ${where.what}:`;
     super([summary, ...lines].join("\n"));

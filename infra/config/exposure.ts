@@ -73,13 +73,13 @@ export type IngressExposure = Readonly<z.output<typeof ingressSchema>>;
 export type GatewayExposure = Readonly<z.output<typeof gatewayApiSchema>>;
 
 /** Public access keys of a stack; setting both is a problem. */
-type PublicWay = Readonly<{ ingress?: IngressExposure | undefined; gatewayApi?: GatewayExposure | undefined }>;
+type PublicExposure = Readonly<{ ingress?: IngressExposure | undefined; gatewayApi?: GatewayExposure | undefined }>;
 
 /** Returns a Kubernetes stack's public hosts, both of which are behind TLS; returns `undefined` if it has no public access. */
 export function findPublicHosts({
   ingress,
   gatewayApi,
-}: PublicWay): Pick<IngressExposure, "gatewayHost" | "resourceServerHost"> | undefined {
+}: PublicExposure): Pick<IngressExposure, "gatewayHost" | "resourceServerHost"> | undefined {
   return ingress ?? gatewayApi;
 }
 
@@ -87,7 +87,7 @@ export function findPublicHosts({
  * Reports a stack that sets both kinds of public access, because one host would be served twice, and an Ingress without certificates,
  * because both hosts would be served in cleartext.
  */
-export function findExposureProblems({ ingress, gatewayApi }: PublicWay): readonly ConfigProblem[] {
+export function findExposureProblems({ ingress, gatewayApi }: PublicExposure): readonly ConfigProblem[] {
   const hasCertificate =
     ingress?.tlsSecret !== undefined || cloudCertificates.some((annotation) => ingress?.annotations[annotation]);
   if (ingress !== undefined && !hasCertificate) {

@@ -2,7 +2,7 @@ import { Document, Scalar, visit } from "yaml";
 import { keyDeclarations } from "./declared-key.ts";
 
 /** Start of the keys in `Pulumi.yaml`, which run to the end of the file. */
-const beginning = /^config:$/m;
+const configHeader = /^config:$/m;
 
 /**
  * Replaces the `config:` section of a `Pulumi.yaml` with the keys declared by the configuration schema.
@@ -10,7 +10,7 @@ const beginning = /^config:$/m;
  * @throws {Error} if the text has no `config:`.
  */
 export function withDeclaredKeys(text: string): string {
-  const at = text.search(beginning);
+  const at = text.search(configHeader);
   if (at === -1) throw new Error("Pulumi.yaml has no line `config:` before its keys");
   const config = Object.fromEntries(
     [...keyDeclarations].map(([key, { type, items, default: value, description }]) => [

@@ -86,7 +86,7 @@ export class DockerHost extends ComponentResource implements Platform {
   allowEdges(): void {}
 
   /** Does nothing: a Docker host has no registry of monitored services. */
-  announce(): void {}
+  registerMonitoring(): void {}
 
   deploy(spec: ServiceSpec, attachment: Attachment): Resource {
     return this.#deploy(spec, attachment, {
@@ -152,7 +152,7 @@ export class DockerHost extends ComponentResource implements Platform {
         ...this.#args.engineProxy,
         container: `${prefix}-node`,
         binDirectory: findBinDirectory(node),
-        cli: node.seed?.places?.entryPoint?.cli,
+        cli: node.seed?.locations?.entryPoint?.cli,
       }),
     });
     const proxy = this.deploy(engineProxy.spec, attachment);

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { findContainer, recordStack } from "../testing/deployed-stack.ts";
-import { readHandedSettings } from "../testing/delivered-settings.ts";
+import { readHotRestartSettings } from "../testing/delivered-settings.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
 import { onDocker, realNode } from "../testing/stack-configs.ts";
 
@@ -38,7 +38,7 @@ describe("a real node on Docker", () => {
       mustRun: true,
     });
     expect(container("node")["wait"]).toBeUndefined();
-    expect(readHandedSettings(recorded)).toMatchObject({ restart: { hungAfterMs: 900_000 } });
+    expect(readHotRestartSettings(recorded)).toMatchObject({ restart: { hungAfterMs: 900_000 } });
   });
 
   it("derives its version from the image tag when none is configured", async () => {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { findContainer, listContainers, recordStack } from "../testing/deployed-stack.ts";
-import { readHandedSettings } from "../testing/delivered-settings.ts";
+import { readHotRestartSettings } from "../testing/delivered-settings.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
 import { isSecret } from "../testing/is-secret.ts";
 import { devnet, onDocker } from "../testing/stack-configs.ts";
@@ -58,15 +58,15 @@ describe("the stack on Docker", () => {
   });
 
   it("prefers the stack's settings over the deployment's defaults", () => {
-    expect(readHandedSettings(recorded)).toMatchObject({ restart: { budgetPerHour: 3 } });
+    expect(readHotRestartSettings(recorded)).toMatchObject({ restart: { budgetPerHour: 3 } });
   });
 
   it("restricts loopback listeners to their own host names and allows no CORS origins", () => {
-    expect(readHandedSettings(recorded)).toMatchObject({
+    expect(readHotRestartSettings(recorded)).toMatchObject({
       listen: { allowedHosts: ["sidecar", "gh-sidecar"] },
       gateway: { callers: { corsOrigins: [] } },
     });
-    expect(readHandedSettings(recorded, "resource-server")).toMatchObject({
+    expect(readHotRestartSettings(recorded, "resource-server")).toMatchObject({
       operations: { allowedHosts: ["resource-server", "gh-resource-server"] },
     });
   });

@@ -20,18 +20,18 @@ export async function createDockerHost(
   const { builder, architecture, startInterval } = await readEngineTraits(config);
   const here = scope && { parent: scope.parent };
   // A program may contain several components; only the name distinguishes their URNs.
-  const begin = scope === undefined ? "" : `${prefix}-`;
-  const provider = scope?.provider ?? new docker.Provider(`${begin}engine`, { host: config.dockerEngine }, here);
+  const namePrefix = scope === undefined ? "" : `${prefix}-`;
+  const provider = scope?.provider ?? new docker.Provider(`${namePrefix}engine`, { host: config.dockerEngine }, here);
   const images = new GatehouseImages(
     `${prefix}-images`,
     {
       baseImage: config.baseImage,
       nodeUser: config.nodeUser,
-      named: listImages(config),
+      images: listImages(config),
       buildsDevnet: findUnconfiguredImages(config).includes("devnet"),
       root,
       prefix,
-      begin,
+      namePrefix,
       builder,
       architecture,
     },
@@ -40,7 +40,7 @@ export async function createDockerHost(
   const args: DockerHostArgs = {
     provider,
     prefix,
-    images: images.identified,
+    images: images.imageIds,
     publishAddress: config.publishAddress,
     hostPorts: Object.fromEntries(listHostPorts(config).map(({ as, number }) => [as, number])),
     engineSocket: { path, group: config.dockerSocketGroup ?? findSocketGroup(path) },

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { findContainer, recordStack } from "../testing/deployed-stack.ts";
-import { readHandedSettings } from "../testing/delivered-settings.ts";
+import { readHotRestartSettings } from "../testing/delivered-settings.ts";
 import { isSecret } from "../testing/is-secret.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
 import { digest, onDocker, realNode } from "../testing/stack-configs.ts";
@@ -126,7 +126,7 @@ describe("a node whose image copies its binaries at every start", () => {
         "GATEHOUSE_SIDECAR_NODE_VERSION=0.12.2",
       ]),
     );
-    expect(readHandedSettings(recorded)).toMatchObject({
+    expect(readHotRestartSettings(recorded)).toMatchObject({
       nodeCli: { containerBinDirectory: "/data/bin", configArgument: "/data/pharos.conf" },
     });
     expect(container("sidecar")["volumes"]).toContainEqual({

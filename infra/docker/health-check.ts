@@ -61,6 +61,6 @@ function findCommand(spec: ServiceSpec, health: HealthSpec): readonly string[] |
   if (health.kind === "port" || health.kind === "command") return health.command;
   const url = `http://127.0.0.1:${findPort(spec, health.port).number}`;
   if (health.kind === "rpc") return [...program, health.kind, `${url}/`];
-  const path = health.awaited === "live" ? health.livePath : health.readyPath;
+  const path = health.waitFor === "live" ? health.livePath : health.readyPath;
   return health.command ?? [...program, health.kind, url + path];
 }

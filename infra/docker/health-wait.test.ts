@@ -20,7 +20,7 @@ function createEngine(states: readonly Readonly<{ status?: string; health: strin
 }
 
 const wait = (engine: EngineClient, waitTimeout: number) =>
-  waitForHealth({ engine, isLiveEnough: false }, { name: "gh-facilitator", waitTimeout });
+  waitForHealth({ engine, acceptsLive: false }, { name: "gh-facilitator", waitTimeout });
 
 const check = (container: string, port: number) =>
   `docker exec ${container} node /app/infra/images/health-check.mjs http http://127.0.0.1:${port}/readyz 0`;
@@ -58,7 +58,7 @@ it("the wait for health rejects with the failed check and its last response", as
   );
 });
 
-it("the wait for health accepts a live service that is not ready if isLiveEnough is set", async () => {
+it("the wait for health accepts a live service that is not ready if acceptsLive is set", async () => {
   const ran: unknown[] = [];
   const Healthcheck = { Test: [...test.slice(0, -1), "http://127.0.0.1:9602/readyz"] };
   const responses = ["no answer", ""];
@@ -71,10 +71,10 @@ it("the wait for health accepts a live service that is not ready if isLiveEnough
     return { status: 200, headers: {}, body: path.startsWith("/exec/") ? responses.shift() : { Id: "one" } };
   };
   const container = { name: "gh-facilitator", waitTimeout: 60 };
-  await waitForHealth({ engine, isLiveEnough: true }, container);
+  await waitForHealth({ engine, acceptsLive: true }, container);
   expect(ran).toHaveLength(2);
   expect(ran[0]).toMatchObject({ Cmd: [...test.slice(1), "0"] });
-  await expect(waitForHealth({ engine, isLiveEnough: false }, { ...container, waitTimeout: 0 })).rejects.toThrow(
+  await expect(waitForHealth({ engine, acceptsLive: false }, { ...container, waitTimeout: 0 })).rejects.toThrow(
     /is not healthy/,
   );
 });

@@ -18,10 +18,10 @@ const pollMs = 500;
 
 const responseCharactersMax = 300;
 
-const awaited = z.object({ name: z.string(), wait: z.literal(true), waitTimeout: z.number() });
+const waitingContainer = z.object({ name: z.string(), wait: z.literal(true), waitTimeout: z.number() });
 
 /** Engine of a stack's containers, and whether liveness is enough: a service isn't ready before its node has synced. */
-export type HealthWaitOptions = Readonly<{ engine: EngineClient; isLiveEnough: boolean }>;
+export type HealthWaitOptions = Readonly<{ engine: EngineClient; acceptsLive: boolean }>;
 
 /**
  * Replaces the provider's wait for healthy containers, whose message includes neither the check nor the response to it. Call this before
@@ -29,9 +29,9 @@ export type HealthWaitOptions = Readonly<{ engine: EngineClient; isLiveEnough: b
  * unhealthy.
  */
 export function replaceHealthWait(options: HealthWaitOptions): () => Promise<void> {
-  const all: ReturnType<typeof awaited.parse>[] = [];
+  const all: ReturnType<typeof waitingContainer.parse>[] = [];
   runtime.registerStackTransformation(({ type, props, opts }) => {
-    const container = type === "docker:index/container:Container" ? awaited.safeParse(props).data : undefined;
+    const container = type === "docker:index/container:Container" ? waitingContainer.safeParse(props).data : undefined;
     if (container === undefined) return undefined;
     all.push(container);
     const afterCreate = [new ResourceHook(`${container.name}-healthy`, () => waitForHealth(options, container))];
@@ -52,18 +52,18 @@ export function replaceHealthWait(options: HealthWaitOptions): () => Promise<voi
  * investigate.
  */
 export async function waitForHealth(
-  { engine, isLiveEnough }: HealthWaitOptions,
+  { engine, acceptsLive }: HealthWaitOptions,
   { name: containerName, waitTimeout: startWithinSeconds }: Readonly<{ name: string; waitTimeout: number }>,
 ): Promise<void> {
   const read = async () => {
     const found = state.safeParse((await engine(`/containers/${containerName}/json`)).body).data;
     const status = found?.State.Health?.Status ?? "none";
-    const isLive = status !== "healthy" && isLiveEnough && (await checkLive(engine, containerName, found));
+    const isLive = status !== "healthy" && acceptsLive && (await checkLive(engine, containerName, found));
     return { found, status: isLive ? "healthy" : status, failure: undefined };
   };
   // An engine busy building images may take longer than the request timeout.
-  const look = () => read().catch((error: Error) => ({ found: undefined, status: "none", failure: error.message }));
-  const { found, status, failure } = await waitUntil(look, (seen) => ["healthy", "unhealthy"].includes(seen.status), {
+  const poll = () => read().catch((error: Error) => ({ found: undefined, status: "none", failure: error.message }));
+  const { found, status, failure } = await waitUntil(poll, (seen) => ["healthy", "unhealthy"].includes(seen.status), {
     everyMs: pollMs,
     withinMs: startWithinSeconds * 1_000,
   });

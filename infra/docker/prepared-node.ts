@@ -36,8 +36,8 @@ export function prepareNode(
   { parent, dependsOn }: Attachment,
 ): PreparedNode {
   const { programs } = options;
-  if (node.seed?.places === undefined) return { steps: [], labels: {} };
-  const { entryPoint } = node.seed.places;
+  if (node.seed?.locations === undefined) return { steps: [], labels: {} };
+  const { entryPoint } = node.seed.locations;
   const own = { parent, provider: options.provider, deleteBeforeReplace: true };
   const named = (step: string) => `${options.prefix}-node-${step}`;
   const primed =
@@ -166,7 +166,7 @@ function buildSeedArgs(
         ]),
     ...(keys === undefined ? [] : [keys]),
   ];
-  const files = seed.places?.entryPoint?.files ?? [];
+  const files = seed.locations?.entryPoint?.files ?? [];
   const uploads = [
     { file: incoming, content: seed.content, permissions: "0444" },
     ...files.map(({ content }, index) => ({

@@ -3,7 +3,6 @@ import { findPublishedAddress } from "../services/host-ports.ts";
 import type { PortSpec, ServiceSpec } from "../services/service-spec.ts";
 import type { Placement } from "./container-args.ts";
 
-/** Host address and port numbers for published ports. */
 export type PublishOptions = Readonly<{
   publishAddress: string;
   /** Absent ports are not published. */

@@ -16,7 +16,7 @@ const { rmSync, statSync, writeFileSync } = process.getBuiltinModule("node:fs");
  * The modification time of this file records when the service was last healthy. The file is local to the container and is removed when the
  * container restarts.
  */
-const marker = `${process.env.TMPDIR ?? "/tmp"}/gatehouse-well`;
+const marker = `${process.env.TMPDIR ?? "/tmp"}/gatehouse-healthy`;
 const recentMs = 10_000;
 const defaultRestMs = 28_000;
 
@@ -36,7 +36,6 @@ const checks = {
   socket: async (socketPath) => isSuccess(await ask("http://gatehouse/livez", { socketPath })),
 };
 
-/** Sends a request and returns the status and text of the response. */
 function ask(url, options, body) {
   return new Promise((resolve, reject) => {
     const outgoing = request(url, { ...options, agent: false }, (response) => {
@@ -54,14 +53,14 @@ function ask(url, options, body) {
   });
 }
 
-function wasJustWell() {
+function wasRecentlyHealthy() {
   const found = statSync(marker, { throwIfNoEntry: false });
   return found !== undefined && Date.now() - found.mtimeMs < recentMs;
 }
 
-function noteWell(isWell) {
+function recordHealth(isHealthy) {
   try {
-    if (isWell) writeFileSync(marker, "");
+    if (isHealthy) writeFileSync(marker, "");
     else rmSync(marker, { force: true });
   } catch {
     // The marker can't be written, so the next check queries at once, which costs more but has the same result.
@@ -74,9 +73,9 @@ if (check === undefined || target === undefined) {
   process.stderr.write("usage: health-check.mjs http|rpc <url> [rest], or health-check.mjs socket <path> [rest]\n");
   process.exitCode = 2;
 } else {
-  if (wasJustWell()) await new Promise((resolve) => setTimeout(resolve, Number(rest)));
+  if (wasRecentlyHealthy()) await new Promise((resolve) => setTimeout(resolve, Number(rest)));
   const problem = await check(target).catch((error) => `no response from ${target}: ${error.message}`);
-  noteWell(problem === undefined);
+  recordHealth(problem === undefined);
   if (problem !== undefined) {
     process.stderr.write(`${problem}\n`);
     process.exitCode = 1;

@@ -180,15 +180,15 @@ if (from === undefined || to === undefined || (programs !== undefined && link ==
   );
   process.exitCode = 2;
 } else {
-  const said = [installConf(from, to, await findAddress(process.env["HOST_IP"] ?? ""))];
+  const messages = [installConf(from, to, await findAddress(process.env["HOST_IP"] ?? ""))];
   if (data !== undefined) mkdirSync(data, { recursive: true });
   if (link !== undefined) {
-    if (programs !== undefined) said.push(copyPrograms(programs, dirname(link)));
+    if (programs !== undefined) messages.push(copyPrograms(programs, dirname(link)));
     linkTo(link, to);
   }
-  said.push(...values.place.map(putFile));
-  if (data !== undefined && mark !== undefined) said.push(...markGenesis(data, mark));
-  process.stdout.write(`${said.join("\n")}\n`);
+  messages.push(...values.place.map(putFile));
+  if (data !== undefined && mark !== undefined) messages.push(...markGenesis(data, mark));
+  process.stdout.write(`${messages.join("\n")}\n`);
   const missing = findMissingOrEmpty(values.require);
   if (missing.length > 0) {
     process.stderr.write(

@@ -32,7 +32,7 @@ export async function initStack(name: string, directory: string, output: Output)
     return value.trim();
   };
   try {
-    const answers = await askUntilRight(ask, output);
+    const answers = await askUntilValid(ask, output);
     await runPulumi(directory, ["stack", "init", name]);
     for (const [key, value] of Object.entries(answers)) {
       const secret = stackQuestions.some((question) => question.key === key && question.isSecretFile === true);
@@ -59,7 +59,7 @@ class PulumiFailed extends Error {
   override readonly name = "PulumiFailed";
 }
 
-async function askUntilRight(ask: Ask, output: Output): Promise<Answers> {
+async function askUntilValid(ask: Ask, output: Output): Promise<Answers> {
   let answers = await askAll(stackQuestions, {}, ask, output);
   for (;;) {
     const problems = findProblems(addDevnetDefaults(answers));

@@ -7,7 +7,7 @@ import {
   buildPullSecrets,
   podSecurity,
   scrapeAnnotations,
-  spreadPods,
+  buildTopologySpread,
   temporaryVolume,
 } from "./pod.ts";
 import { buildFilesInstaller, buildFilesVolumes } from "./files.ts";
@@ -52,7 +52,7 @@ export function buildDeployment(spec: ServiceSpec, options: KubernetesOptions): 
           ...buildPullSecrets(options),
           securityContext: podSecurity,
           terminationGracePeriodSeconds: spec.stopGraceSeconds,
-          topologySpreadConstraints: [...spreadPods(selector)],
+          topologySpreadConstraints: [...buildTopologySpread(selector)],
           initContainers: [...buildFilesInstaller(spec, gatehouse)],
           containers: [{ ...buildContainer(spec, findImage(options, spec.image)), ...buildDrain(spec) }],
           volumes: [

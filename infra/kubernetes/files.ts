@@ -8,7 +8,7 @@ import {
   type ServiceSpec,
 } from "../services/service-spec.ts";
 import { namePlacedFile } from "../services/node/node-conf.ts";
-import { copierResources, nameOwn, restrict } from "./pod.ts";
+import { copierResources, nameOf, buildSecurityContext } from "./pod.ts";
 import { buildMetadata } from "./metadata.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 
@@ -38,12 +38,12 @@ export function listSecrets(
     .filter(({ files }) => files.length > 0)
     .map(({ kind, files }) => {
       const stringData = Object.fromEntries(files.map(({ name, content }) => [name, content]));
-      return [kind, { metadata: buildMetadata(options, nameOwn(spec, kind), spec.name), type: "Opaque", stringData }];
+      return [kind, { metadata: buildMetadata(options, nameOf(spec, kind), spec.name), type: "Opaque", stringData }];
     });
 }
 
 export function listPlacedFiles({ seed }: ServiceSpec): readonly MountedFile[] {
-  return seed?.places?.entryPoint?.files ?? [];
+  return seed?.locations?.entryPoint?.files ?? [];
 }
 
 /** Builds the volumes for files: the Secret, delivered as root's, and an in-memory volume for the service's own copies. */
@@ -54,7 +54,7 @@ export function buildFilesVolumes(spec: ServiceSpec): readonly Volume[] {
 /** Builds the volumes for live files, each mounted whole and unmodified: a copy, or a subpath mount, would never be updated. */
 function buildLiveVolumes(spec: ServiceSpec): readonly Volume[] {
   return listLiveDeliveries(spec)
-    .map(({ kind }) => nameOwn(spec, kind))
+    .map(({ kind }) => nameOf(spec, kind))
     .map((name) => ({ name, secret: { secretName: name, defaultMode: 0o440 } }));
 }
 
@@ -64,10 +64,10 @@ function buildInstalledVolumes(spec: ServiceSpec): readonly Volume[] {
   const source =
     foreignFiles?.kind === "secret"
       ? { secretName: foreignFiles.name, items: foreignFiles.names.map((name) => ({ key: name, path: name })) }
-      : { secretName: nameOwn(spec, "files") };
+      : { secretName: nameOf(spec, "files") };
   return [
-    { name: `${nameOwn(spec, "files")}-incoming`, secret: { ...source, defaultMode: 0o440 } },
-    { name: nameOwn(spec, "files"), emptyDir: { medium: "Memory", sizeLimit: "1Mi" } },
+    { name: `${nameOf(spec, "files")}-incoming`, secret: { ...source, defaultMode: 0o440 } },
+    { name: nameOf(spec, "files"), emptyDir: { medium: "Memory", sizeLimit: "1Mi" } },
   ];
 }
 
@@ -79,11 +79,11 @@ export function buildFilesInstaller(spec: ServiceSpec, image: Input<string>): re
       name: `${spec.name}-install-files`,
       image,
       command: ["node", "/app/infra/images/install-files.ts", "copy", incomingDirectory, filesDirectory],
-      securityContext: restrict(spec.user),
+      securityContext: buildSecurityContext(spec.user),
       resources: copierResources,
       volumeMounts: [
-        { name: `${nameOwn(spec, "files")}-incoming`, mountPath: incomingDirectory, readOnly: true },
-        { name: nameOwn(spec, "files"), mountPath: filesDirectory },
+        { name: `${nameOf(spec, "files")}-incoming`, mountPath: incomingDirectory, readOnly: true },
+        { name: nameOf(spec, "files"), mountPath: filesDirectory },
       ],
     },
   ];

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { expectGolden } from "../testing/golden.ts";
 import { recordStack, findManifest, listManifests, type Manifest } from "../testing/deployed-stack.ts";
-import { readHandedSettings } from "../testing/delivered-settings.ts";
+import { readHotRestartSettings } from "../testing/delivered-settings.ts";
 import { validateAgainstSchema } from "../testing/kubernetes-schema.ts";
 import { findUnknownFields } from "../testing/strict-schema.ts";
 import { onKubernetes, realNode } from "../testing/stack-configs.ts";
@@ -63,7 +63,7 @@ let sidecarSettings: unknown;
 beforeAll(async () => {
   const recorded = await recordStack(config, { preview: false });
   manifests = listManifests(recorded);
-  sidecarSettings = readHandedSettings(recorded);
+  sidecarSettings = readHotRestartSettings(recorded);
 }, 30_000);
 
 describe("a real node on Kubernetes", () => {

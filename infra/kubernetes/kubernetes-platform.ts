@@ -68,11 +68,11 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     ({ addresses: this.addresses, restart: this.restart } = describeKubernetesNamespace(args));
     this.#namespace = args.createNamespace === false ? [] : [this.#makeNamespace(`${name}-namespace`)];
     new k8s.networking.v1.NetworkPolicy(`${name}-default-deny`, denyAll(args), this.#inNamespace(this));
-    this.#publicWay(args);
+    this.#exposePublicly(args);
     this.registerOutputs({});
   }
 
-  #makeNamespace(named: string): Resource {
+  #makeNamespace(name: string): Resource {
     const { namespace, peers, prefix, rendered } = this.#options;
     const labels = {
       ...buildObjectLabels(prefix, "stack"),
@@ -82,9 +82,9 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     };
     const manifest = { metadata: { name: namespace, labels } };
     // Pulumi enforces protection itself; in rendered YAML, the object must carry it for the tool that applies it.
-    const kept = this.#protectData && rendered ? markUnpruned(manifest) : manifest;
+    const marked = this.#protectData && rendered ? markUnpruned(manifest) : manifest;
     const { protect, retainOnDelete } = { protect: this.#protectData, retainOnDelete: this.#protectData };
-    return new k8s.core.v1.Namespace(named, kept, { parent: this, protect, retainOnDelete });
+    return new k8s.core.v1.Namespace(name, marked, { parent: this, protect, retainOnDelete });
   }
 
   /** Allows the connections between the services of a stack; everything else stays denied. */
@@ -95,7 +95,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     }
   }
 
-  announce(specs: readonly ServiceSpec[]): void {
+  registerMonitoring(specs: readonly ServiceSpec[]): void {
     const { prefix } = this.#options;
     for (const monitor of buildMonitors(specs, this.#options)) {
       const name = `${prefix}-${monitor.kind}-${monitor.metadata.name}`;
@@ -108,24 +108,24 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
   }
 
   deploy(spec: ServiceSpec, { parent, dependsOn }: Attachment): Resource {
-    const named = `${this.#options.prefix}-${spec.name}`;
+    const name = `${this.#options.prefix}-${spec.name}`;
     const claims = spec.volumes.map((volume) => this.#claim(volume, spec.name));
     const secret = this.#secret(spec, parent);
     const services = [
-      [named, buildKubernetesService(spec, this.#options)],
-      [`${named}-pods`, buildPodsService(spec, this.#options)],
+      [name, buildKubernetesService(spec, this.#options)],
+      [`${name}-pods`, buildPodsService(spec, this.#options)],
     ] as const;
     for (const [name, service] of services) {
       if (service !== undefined) new k8s.core.v1.Service(name, skipReadyWait(service), this.#inNamespace(parent));
     }
-    new k8s.policy.v1.PodDisruptionBudget(named, buildDisruptionBudget(spec, this.#options), this.#inNamespace(parent));
+    new k8s.policy.v1.PodDisruptionBudget(name, buildDisruptionBudget(spec, this.#options), this.#inNamespace(parent));
     const autoscaler = buildAutoscaler(spec, this.#options);
     if (autoscaler !== undefined) {
       // Not waited for: the autoscaler's metrics depend on the cluster, and are available only once the pods run.
-      new k8s.autoscaling.v2.HorizontalPodAutoscaler(named, skipReadyWait(autoscaler), this.#inNamespace(parent));
+      new k8s.autoscaling.v2.HorizontalPodAutoscaler(name, skipReadyWait(autoscaler), this.#inNamespace(parent));
     }
     const manifest = buildDeployment(spec, this.#options);
-    return new k8s.apps.v1.Deployment(named, markWorkload(manifest, this.#options), {
+    return new k8s.apps.v1.Deployment(name, markWorkload(manifest, this.#options), {
       ...this.#inNamespace(parent),
       dependsOn: [...dependsOn, ...claims, ...secret],
       customTimeouts: { create: rolloutTimeout, update: rolloutTimeout },
@@ -134,10 +134,10 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
   }
 
   deployNode(specs: NodeSpecs, { parent, dependsOn }: Attachment): Resource {
-    const named = `${this.#options.prefix}-node`;
+    const name = `${this.#options.prefix}-node`;
     const here = this.#inNamespace(parent);
     const needed: Resource[] = [
-      ...this.#access(named, buildNodeAccess(this.#options), here),
+      ...this.#access(name, buildNodeAccess(this.#options), here),
       ...this.#nodeConf(specs.node, parent),
       ...[...specs.node.volumes, ...specs.sidecar.volumes].map((volume) => this.#claim(volume, "node")),
       ...this.#secret(specs.node, parent),
@@ -147,10 +147,10 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
       const { name } = service.metadata as { name: string };
       new k8s.core.v1.Service(`${this.#options.prefix}-${name}-service`, skipReadyWait(service), here);
     }
-    new k8s.policy.v1.PodDisruptionBudget(named, buildDisruptionBudget(specs.node, this.#options), here);
+    new k8s.policy.v1.PodDisruptionBudget(name, buildDisruptionBudget(specs.node, this.#options), here);
     if (specs.snapshots !== undefined) this.#snapshots(specs.snapshots, here);
     const manifest = buildNodeStatefulSet(specs, this.#options);
-    return new k8s.apps.v1.StatefulSet(named, markWorkload(manifest, this.#options), {
+    return new k8s.apps.v1.StatefulSet(name, markWorkload(manifest, this.#options), {
       ...here,
       dependsOn: [...dependsOn, ...needed],
       customTimeouts: { create: rolloutTimeout, update: rolloutTimeout },
@@ -158,7 +158,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
   }
 
   /** Deploys public access without waiting for its address: the controller assigns the address, and no controller may be running. */
-  #publicWay({ ingress, gatewayApi, prefix }: KubernetesOptions): void {
+  #exposePublicly({ ingress, gatewayApi, prefix }: KubernetesOptions): void {
     if (ingress !== undefined) {
       const manifest = skipReadyWait(buildPublicIngress(this.#options, ingress));
       new k8s.networking.v1.Ingress(`${prefix}-namespace-public`, manifest, this.#inNamespace(this));
@@ -175,20 +175,20 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     here: Readonly<{ parent: ComponentResource; provider: ProviderResource }>,
   ): void {
     const { job, ...access } = buildSnapshotJob(spec, schedule, this.#options);
-    const named = `${this.#options.prefix}-${spec.name}`;
-    const needed = this.#access(named, access, here);
-    new k8s.batch.v1.CronJob(named, job, { ...here, dependsOn: [...needed] });
+    const name = `${this.#options.prefix}-${spec.name}`;
+    const needed = this.#access(name, access, here);
+    new k8s.batch.v1.CronJob(name, job, { ...here, dependsOn: [...needed] });
   }
 
   #access(
-    named: string,
+    name: string,
     { account, role, binding }: ServiceAccess,
     here: Readonly<{ parent: ComponentResource; provider: ProviderResource }>,
   ): readonly Resource[] {
     return [
-      new k8s.core.v1.ServiceAccount(named, account, here),
-      new k8s.rbac.v1.Role(named, role, here),
-      new k8s.rbac.v1.RoleBinding(named, binding, here),
+      new k8s.core.v1.ServiceAccount(name, account, here),
+      new k8s.rbac.v1.Role(name, role, here),
+      new k8s.rbac.v1.RoleBinding(name, binding, here),
     ];
   }
 
@@ -215,9 +215,9 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     const size = isWorkspace ? nodeVolumeGibibytes : volume.sizeGibibytes;
     const keep = volume.keep && this.#protectData;
     // Set once, then left to the sidecar, so that a grown volume keeps its size.
-    const isLeft = isWorkspace && volumeGrowth !== undefined;
+    const isResizedLater = isWorkspace && volumeGrowth !== undefined;
     // A claim with a late-binding class is bound only once a pod uses it, and the pod depends on the claim.
-    const bare = skipReadyWait({
+    const unmarked = skipReadyWait({
       metadata: buildMetadata(this.#options, volume.name, service),
       spec: {
         accessModes: ["ReadWriteOnce"],
@@ -225,15 +225,15 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
         resources: { requests: { storage: `${size}Gi` } },
       },
     });
-    const kept = keep && rendered ? markUnpruned(bare) : bare;
+    const kept = keep && rendered ? markUnpruned(unmarked) : unmarked;
     const claim = new k8s.core.v1.PersistentVolumeClaim(
       `${prefix}-${volume.name}`,
-      rendered && isLeft ? markAppliedOnce(kept) : kept,
+      rendered && isResizedLater ? markAppliedOnce(kept) : kept,
       {
         ...this.#inNamespace(this),
         protect: keep,
         retainOnDelete: keep,
-        ignoreChanges: isLeft ? ["spec.resources.requests.storage"] : [],
+        ignoreChanges: isResizedLater ? ["spec.resources.requests.storage"] : [],
       },
     );
     this.#claims.set(volume.name, claim);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { recordStack, findManifest, listManifests } from "../testing/deployed-stack.ts";
 import { expectGolden, locateGoldenDirectory } from "../testing/golden.ts";
-import { readHandedSettings } from "../testing/delivered-settings.ts";
+import { readHotRestartSettings } from "../testing/delivered-settings.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
 import { validateAgainstSchema } from "../testing/kubernetes-schema.ts";
 import { findUnknownFields } from "../testing/strict-schema.ts";
@@ -65,7 +65,7 @@ describe("the stack on Kubernetes", () => {
     const { containers } = podOf("Deployment", "resource-server") as unknown as { containers: readonly Container[] };
     const proxies = '["10.0.0.0/8","172.16.0.0/12","192.168.0.0/16","100.64.0.0/10","fc00::/7"]';
     const callers = { trustedProxies: JSON.parse(proxies) as unknown, forwardedHops: 1 };
-    expect(readHandedSettings(recorded)).toMatchObject({ gateway: { callers } });
+    expect(readHotRestartSettings(recorded)).toMatchObject({ gateway: { callers } });
     expect(containers[0]?.env).toEqual(
       expect.arrayContaining([
         { name: "GATEHOUSE_RESOURCE_SERVER_LISTEN_TRUSTED_PROXIES", value: proxies },

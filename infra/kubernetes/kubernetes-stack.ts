@@ -22,12 +22,12 @@ function keepRevisionKey(
   const first = createHmac("sha256", findStackSecret(config) ?? "")
     .update("gatehouse revision of files")
     .digest("hex");
-  const kept = new Stash(
+  const stash = new Stash(
     `${prefix}-revision-key`,
     { input: secret(first) },
     { ...(scope && { parent: scope.parent }), ignoreChanges: ["input"], additionalSecretOutputs: ["output"] },
   );
-  return secret(kept.output as Output<string>);
+  return secret(stash.output as Output<string>);
 }
 
 export function createKubernetesNamespace(

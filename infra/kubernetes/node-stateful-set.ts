@@ -7,8 +7,8 @@ import { findFilesDirectory, type HostAddress, type SeedSpec, type ServiceSpec }
 import {
   buildContainer,
   copierResources,
-  nameOwn,
-  restrict,
+  nameOf,
+  buildSecurityContext,
   computeFilesChecksum,
   buildPullSecrets,
   podSecurity,
@@ -38,7 +38,7 @@ export function buildNodeStatefulSet(
   options: KubernetesOptions,
 ): types.input.apps.v1.StatefulSet {
   const gatehouse = findImage(options, "gatehouse");
-  const kept = [...new Map([...node.volumes, ...sidecar.volumes].map((volume) => [volume.name, volume])).values()];
+  const volumes = [...new Map([...node.volumes, ...sidecar.volumes].map((volume) => [volume.name, volume])).values()];
   return {
     metadata: buildMetadata(options, node.name, node.name),
     spec: {
@@ -80,15 +80,15 @@ export function buildNodeStatefulSet(
               ? []
               : [
                   {
-                    name: nameOwn(node, "placed"),
-                    secret: { secretName: nameOwn(node, "placed"), defaultMode: 0o440 },
+                    name: nameOf(node, "placed"),
+                    secret: { secretName: nameOf(node, "placed"), defaultMode: 0o440 },
                   },
                 ]),
             ...(node.seed === undefined ? [] : [{ name: nodeConfName, configMap: { name: nodeConfName } }]),
-            ...(node.programs === undefined ? [] : [{ name: nameOwn(node, "bin"), emptyDir: programsRoom }]),
+            ...(node.programs === undefined ? [] : [{ name: nameOf(node, "bin"), emptyDir: programsVolume }]),
             ...buildFilesVolumes(sidecar),
             ...buildFilesVolumes(node),
-            ...kept.map(({ name }) => ({ name, persistentVolumeClaim: { claimName: name } })),
+            ...volumes.map(({ name }) => ({ name, persistentVolumeClaim: { claimName: name } })),
           ],
         },
       },
@@ -98,7 +98,7 @@ export function buildNodeStatefulSet(
 
 /** Whether the seeding container checks the node's keys, in which case they must exist before it starts. */
 function needsKeysFirst({ seed }: ServiceSpec): boolean {
-  return seed?.places?.entryPoint !== undefined;
+  return seed?.locations?.entryPoint !== undefined;
 }
 
 /** The account's token and the files that its client reads, as a cluster by default mounts them into every container of a pod. */
@@ -143,7 +143,7 @@ function buildNodeContainer(node: ServiceSpec, options: KubernetesOptions): Cont
 }
 
 /** Space for the programs and for the files that the node writes next to them; a pod that exceeds it is evicted. */
-const programsRoom = { sizeLimit: "16Gi" } as const;
+const programsVolume = { sizeLimit: "16Gi" } as const;
 
 /**
  * Builds the init container that makes a new pod run its own image's programs, whatever an earlier pod ran. It uses that image's `cp`,
@@ -156,9 +156,9 @@ function buildProgramsCopier(node: ServiceSpec, options: KubernetesOptions): rea
       name: "copy-programs",
       image: findImage(options, node.image),
       command: ["cp", "-RP", `${node.programs}/.`, stagedBin],
-      securityContext: restrict(node.user),
+      securityContext: buildSecurityContext(node.user),
       resources: { limits: { cpu: "1", memory: "256Mi" }, requests: { cpu: "0.05", memory: "64Mi" } },
-      volumeMounts: [{ name: nameOwn(node, "bin"), mountPath: stagedBin }],
+      volumeMounts: [{ name: nameOf(node, "bin"), mountPath: stagedBin }],
     },
   ];
 }
@@ -186,17 +186,17 @@ function buildConfSeeder(image: Input<string>, node: ServiceSpec): readonly Cont
       image,
       command: ["node", ...buildSeedCommand(seed, { conf: `${seedDirectory}/node.conf`, placed: placedDirectory })],
       env: [buildHostIp(seed.host)],
-      securityContext: restrict(user),
+      securityContext: buildSecurityContext(user),
       resources: copierResources,
       volumeMounts: [
         { name: nodeConfName, mountPath: seedDirectory, readOnly: true },
         { name: workspaceVolume, mountPath: workspaceDirectory },
-        ...(node.programs === undefined ? [] : [{ name: nameOwn(node, "bin"), mountPath: stagedBin }]),
+        ...(node.programs === undefined ? [] : [{ name: nameOf(node, "bin"), mountPath: stagedBin }]),
         ...(listPlacedFiles(node).length === 0
           ? []
-          : [{ name: nameOwn(node, "placed"), mountPath: placedDirectory, readOnly: true }]),
+          : [{ name: nameOf(node, "placed"), mountPath: placedDirectory, readOnly: true }]),
         ...(needsKeysFirst(node)
-          ? [{ name: nameOwn(node, "files"), mountPath: findFilesDirectory(node), readOnly: true }]
+          ? [{ name: nameOf(node, "files"), mountPath: findFilesDirectory(node), readOnly: true }]
           : []),
       ],
     },

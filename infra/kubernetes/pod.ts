@@ -35,7 +35,7 @@ export function computeFilesChecksum(
   const files = specs.flatMap((spec) => [
     ...spec.files,
     ...Object.entries(spec.secretEnvironment ?? {}).map(([name, content]) => ({ name, content })),
-    ...(spec.seed?.places?.entryPoint?.files ?? []).map(({ path, content }) => ({ name: path, content })),
+    ...(spec.seed?.locations?.entryPoint?.files ?? []).map(({ path, content }) => ({ name: path, content })),
   ]);
   const contents = all([revisionKey, ...files.map(({ content }) => content)]);
   const checksum = contents.apply(([key = "", ...texts]) => {
@@ -69,7 +69,7 @@ export function scrapeAnnotations(specs: readonly ServiceSpec[], { observability
 }
 
 /** Spreads a service's pods across the cluster's zones and machines, where there are several and they are labelled. */
-export function spreadPods(labels: Labels): readonly types.input.core.v1.TopologySpreadConstraint[] {
+export function buildTopologySpread(labels: Labels): readonly types.input.core.v1.TopologySpreadConstraint[] {
   return ["topology.kubernetes.io/zone", "kubernetes.io/hostname"].map((topologyKey) => ({
     maxSkew: 1,
     topologyKey,
@@ -84,7 +84,7 @@ type Container = types.input.core.v1.Container;
 type Probe = types.input.core.v1.Probe;
 
 /** Names a service's own volume or Secret. */
-export function nameOwn(
+export function nameOf(
   { name }: ServiceSpec,
   kind: "files" | "live" | "secrets" | "environment" | "placed" | "bin",
 ): string {
@@ -92,7 +92,7 @@ export function nameOwn(
 }
 
 /** Builds the restrictions on every Gatehouse container (Pod Security Standards, `restricted`). */
-export function restrict({ uid, gid }: ServiceSpec["user"]): types.input.core.v1.SecurityContext {
+export function buildSecurityContext({ uid, gid }: ServiceSpec["user"]): types.input.core.v1.SecurityContext {
   return {
     allowPrivilegeEscalation: false,
     readOnlyRootFilesystem: true,
@@ -117,11 +117,11 @@ export function buildContainer(spec: ServiceSpec, image: Input<string>): Contain
       ...Object.entries(spec.environment).map(([name, value]) => ({ name, value })),
       ...Object.keys(spec.secretEnvironment ?? {}).map((name) => ({
         name,
-        valueFrom: { secretKeyRef: { name: nameOwn(spec, "environment"), key: name } },
+        valueFrom: { secretKeyRef: { name: nameOf(spec, "environment"), key: name } },
       })),
     ],
     ports: spec.ports.map(({ name, number }) => ({ name, containerPort: number, protocol: "TCP" })),
-    securityContext: restrict(spec.user),
+    securityContext: buildSecurityContext(spec.user),
     resources: {
       limits: { cpu: String(spec.limits.cpus), memory: `${spec.limits.memoryMebibytes}Mi` },
       requests: { cpu: String(spec.limits.cpus / 4), memory: `${Math.ceil(spec.limits.memoryMebibytes / 2)}Mi` },
@@ -133,12 +133,12 @@ export function buildContainer(spec: ServiceSpec, image: Input<string>): Contain
         ...(directory === undefined ? {} : { subPath: directory }),
         readOnly,
       })),
-      ...(spec.programs === undefined ? [] : [{ name: nameOwn(spec, "bin"), mountPath: spec.programs }]),
+      ...(spec.programs === undefined ? [] : [{ name: nameOf(spec, "bin"), mountPath: spec.programs }]),
       ...(hasFiles(spec)
-        ? listFilesDirectories(spec).map((mountPath) => ({ name: nameOwn(spec, "files"), mountPath, readOnly: true }))
+        ? listFilesDirectories(spec).map((mountPath) => ({ name: nameOf(spec, "files"), mountPath, readOnly: true }))
         : []),
       ...listLiveDeliveries(spec).map(({ kind, directory }) => ({
-        name: nameOwn(spec, kind),
+        name: nameOf(spec, kind),
         mountPath: directory,
         readOnly: true,
       })),

@@ -1,7 +1,6 @@
 import { readProgramFile } from "#daemon/files/program-files.ts";
 import { setRunbookBase, type RunbookOptions } from "./rules.ts";
 
-/** Targets of the links on the dashboards. */
 export type LinkOptions = RunbookOptions &
   Readonly<{
     /** URL of the stack's logs; may contain dashboard variables such as `${stack}`, which Grafana expands. */

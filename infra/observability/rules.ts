@@ -21,7 +21,6 @@ const alert = z.strictObject({
   annotations: z.strictObject({ summary: z.string(), description: z.string(), runbook_url: z.url() }),
 });
 
-/** An alerting rule in Prometheus's format. */
 export type Alert = Readonly<z.output<typeof alert>>;
 
 const ruleFile = z.strictObject({
@@ -66,7 +65,6 @@ export function buildPrometheusRule(groups: readonly RuleGroup[], labels: Readon
   } as const;
 }
 
-/** Renders that object in YAML, for `kubectl apply`. */
 export function renderRuleResource(groups: readonly RuleGroup[]): string {
   return toYaml(buildPrometheusRule(groups));
 }

@@ -22,7 +22,7 @@ export type DockerCheck = Readonly<{
 const containers = z.array(
   z.object({ Names: z.array(z.string()), Ports: z.array(z.object({ PublicPort: z.number().optional() })).nullish() }),
 );
-const bound = z.object({
+const containerPorts = z.object({
   HostConfig: z.object({ PortBindings: z.record(z.string(), z.array(z.object({ HostPort: z.string() }))).nullish() }),
 });
 const image = z.object({ Config: z.object({ Env: z.array(z.string()).nullish() }).nullish() });
@@ -39,14 +39,14 @@ const oldestNode = 24;
  * Lists problems that prevent a Docker host from running a stack: a missing or outdated engine, limits beyond the host's capacity, ports in
  * use, images that don't exist.
  */
-export async function findDockerProblems(config: StackConfig, look: DockerCheck): Promise<readonly ConfigProblem[]> {
-  const engine = await findEngineProblems(config, look);
+export async function findDockerProblems(config: StackConfig, checks: DockerCheck): Promise<readonly ConfigProblem[]> {
+  const engine = await findEngineProblems(config, checks);
   if (engine.length > 0) return engine;
-  const { requestEngine, host } = look;
+  const { requestEngine, host } = checks;
   const found = await Promise.all([
     findCapacityProblems(config, { requestEngine, host }),
-    findPortProblems(config, look),
-    findImageProblems(config, look),
+    findPortProblems(config, checks),
+    findImageProblems(config, checks),
   ]);
   return found.flat();
 }
@@ -100,7 +100,7 @@ async function findPortProblems(
       return [describeProblem(key, `found ${port}, but ${taken}.`, "Free it, or use another one", setKey(key), ".")];
     }),
   );
-  return [...findClashes(config), ...found.flat()];
+  return [...findPortConflicts(config), ...found.flat()];
 }
 
 /** Lists the ports of the stack's own crash-looping containers, which an engine reports as publishing no ports. */
@@ -111,7 +111,7 @@ async function listRestartingPorts(requestEngine: EngineClient, prefix: string):
   const inspected = await Promise.all(names.map(async (name) => (await requestEngine(`/containers${name}/json`)).body));
   return new Set(
     inspected
-      .flatMap((body) => Object.values(bound.safeParse(body).data?.HostConfig.PortBindings ?? {}))
+      .flatMap((body) => Object.values(containerPorts.safeParse(body).data?.HostConfig.PortBindings ?? {}))
       .flat()
       .map(({ HostPort }) => Number(HostPort)),
   );
@@ -130,7 +130,7 @@ function listWantedPorts(config: StackConfig): readonly RequestedPort[] {
   ];
 }
 
-function findClashes(config: StackConfig): readonly ConfigProblem[] {
+function findPortConflicts(config: StackConfig): readonly ConfigProblem[] {
   const seen = new Map<number, string>();
   return listWantedPorts(config).flatMap(({ key, port }) => {
     const other = seen.get(port);
@@ -178,11 +178,11 @@ export type PortProbe = (address: string, port: number) => Promise<string | unde
 export const probePort: PortProbe = (address, port) =>
   new Promise((resolve) => {
     const server = createServer();
-    server.once("error", ({ code }: NodeJS.ErrnoException) => resolve(describeObstacle(code, address)));
+    server.once("error", ({ code }: NodeJS.ErrnoException) => resolve(describeBindError(code, address)));
     server.listen({ host: address, port, exclusive: true }, () => server.close(() => resolve(undefined)));
   });
 
-function describeObstacle(code: string | undefined, address: string): string | undefined {
+function describeBindError(code: string | undefined, address: string): string | undefined {
   if (code === "EADDRINUSE") return `another process on this machine listens on it at ${address}`;
   if (code === "EADDRNOTAVAIL") return `${address} is not an address of this machine`;
   // Privileged ports are left to the engine.

@@ -121,8 +121,8 @@ describe("preflight on Docker", () => {
       }),
       routes: JSON.stringify(routes),
     });
-    const surroundings = { prefix: "gh", environment: {}, problems };
-    const error = await preflight(config, surroundings).then(String, (thrown: unknown) => thrown as ConfigError);
+    const context = { prefix: "gh", environment: {}, problems };
+    const error = await preflight(config, context).then(String, (thrown: unknown) => thrown as ConfigError);
     expect(error).toBeInstanceOf(ConfigError);
     const found = (error as ConfigError).problems.map(({ key, message }) => `${key}: ${message.split(";")[0]}`);
     expect(found).toEqual([

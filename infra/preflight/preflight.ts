@@ -27,13 +27,13 @@ export type PreflightContext = Readonly<{
  *
  * @throws {ConfigError} with all problems at once, one per line.
  */
-export async function preflight(config: StackConfig, surroundings: PreflightContext): Promise<void> {
-  const { prefix, problems: found = [] } = surroundings;
+export async function preflight(config: StackConfig, context: PreflightContext): Promise<void> {
+  const { prefix, problems: found = [] } = context;
   const rejected = new Set(found.map(({ key }) => findRootKey(key)));
   const others = [
     ...findMissingValues(config),
     ...findServiceProblems(config, prefix),
-    ...(await findTargetProblems(config, surroundings)),
+    ...(await findTargetProblems(config, context)),
   ];
   // An invalid value is omitted from the configuration, but counts neither as missing nor as the default.
   const problems = [...found, ...others.filter(({ key }) => !rejected.has(findRootKey(key)))];
@@ -62,12 +62,12 @@ async function findTargetProblems(
   }
   const requestEngine = createEngineClient(config.dockerEngine, environment["DOCKER_CERT_PATH"] !== undefined);
   if (requestEngine === undefined) return [];
-  const isHere = config.dockerEngine.startsWith("unix:");
-  const keys = isHere ? findHostKeyProblems(config) : [];
+  const isLocal = config.dockerEngine.startsWith("unix:");
+  const keys = isLocal ? findHostKeyProblems(config) : [];
   return [
     ...keys,
     ...(await findDockerProblems(config, {
-      ...(isHere ? { probe: probePort, host: hostCapacity } : { probe: undefined }),
+      ...(isLocal ? { probe: probePort, host: hostCapacity } : { probe: undefined }),
       requestEngine,
       prefix,
     })),
@@ -117,9 +117,9 @@ function buildProblem(found: string, remedy: string): ConfigProblem {
   return { key: "nodeKeysDirectory", message: `${found}. ${remedy}` };
 }
 
-type Found = Readonly<{ isFile: boolean; uid: number; mode: number }>;
+type FileState = Readonly<{ isFile: boolean; uid: number; mode: number }>;
 
-function readState(path: string): Found | string {
+function readState(path: string): FileState | string {
   try {
     const found = statSync(path);
     return { uid: found.uid, mode: found.mode, isFile: found.isFile() };

@@ -25,10 +25,10 @@ export function deriveAccessTokens(
   config: Pick<StackConfig, "devAccounts" | "signerPrivateKey" | "stackSecret" | "formerStackSecret">,
   { prefix, addresses, secret }: Pick<StackContext, "prefix" | "addresses" | "secret">,
 ): AccessTokens {
-  const [stackSecret, former] = [findStackSecret(config), config.formerStackSecret];
-  const formerKey = former === undefined ? "" : deriveTokenKey(former, prefix);
+  const [stackSecret, previous] = [findStackSecret(config), config.formerStackSecret];
+  const previousKey = previous === undefined ? "" : deriveTokenKey(previous, prefix);
   return {
-    privateKey: stackSecret === undefined ? undefined : secret(deriveTokenKey(stackSecret, prefix) + formerKey),
+    privateKey: stackSecret === undefined ? undefined : secret(deriveTokenKey(stackSecret, prefix) + previousKey),
     keySetUrl: `http://${addresses["resource-server"]}:${stackServices["resource-server"].ports.http}/.well-known/jwks.json`,
     issuer: `${prefix}-resource-server`,
     audience: `${prefix}-gateway`,

@@ -20,7 +20,6 @@ import {
   type ServiceSpec,
 } from "./service-spec.ts";
 
-/** A service's specification, and the problems that the service's schema finds in its settings. */
 export type BuiltService = Readonly<{
   spec: ServiceSpec;
   problems: readonly ConfigProblem[];
@@ -51,7 +50,7 @@ type Outline = Omit<
     tree: SettingsTree;
     files?: readonly FileSpec[];
     live?: LiveSettings | undefined;
-    handed?: HotRestartSettings | undefined;
+    hotRestart?: HotRestartSettings | undefined;
     edges?: ServiceSpec["edges"];
     limits: ResourceLimits;
     replicas?: ServiceSpec["replicas"] | undefined;
@@ -65,7 +64,7 @@ export function buildService(outline: Outline, common: CommonArgs): BuiltService
     tree,
     files = [],
     live,
-    handed,
+    hotRestart,
     liveFiles = [],
     edges = [],
     limits,
@@ -73,13 +72,13 @@ export function buildService(outline: Outline, common: CommonArgs): BuiltService
     user = serviceUser,
     ...rest
   } = outline;
-  const rendered = renderSettings(definition, mergeTrees(tree, common.settings ?? {}), { live, handed });
+  const rendered = renderSettings(definition, mergeTrees(tree, common.settings ?? {}), { live, hotRestart });
   return {
     spec: {
       ...rest,
-      arguments: [definition.service, ...(handed === undefined ? [] : ["--hot-restart"])],
+      arguments: [definition.service, ...(hotRestart === undefined ? [] : ["--hot-restart"])],
       // The last working settings must outlive the container: a new one may find an unusable file.
-      environment: { ...rendered.environment, ...(handed === undefined ? {} : { XDG_STATE_HOME: stateDirectory }) },
+      environment: { ...rendered.environment, ...(hotRestart === undefined ? {} : { XDG_STATE_HOME: stateDirectory }) },
       files: [...files, ...rendered.files],
       liveFiles: [...liveFiles, ...rendered.liveFiles],
       liveSecrets: rendered.liveSecrets,

@@ -54,7 +54,7 @@ export function listBuiltServices(services: StackServices): readonly BuiltServic
 }
 
 /** Placeholders for missing values, so that the rest of a stack can still be checked; the missing values are reported separately. */
-const standIns = {
+const placeholders = {
   signerPrivateKey: devAccounts.signer.privateKey,
   payTo: devAccounts.payee.address,
   tokenAddress: devAccounts.payee.address,
@@ -62,8 +62,8 @@ const standIns = {
 
 /** Reports settings and routes that a stack's services would reject. Registers no resources. */
 export function findServiceProblems(config: StackConfig, prefix: string): readonly ConfigProblem[] {
-  const { devAccounts: hasAccounts, tokenAddress = standIns.tokenAddress } = config;
-  const complete = hasAccounts ? { ...config, tokenAddress } : { ...standIns, ...config };
+  const { devAccounts: hasAccounts, tokenAddress = placeholders.tokenAddress } = config;
+  const complete = hasAccounts ? { ...config, tokenAddress } : { ...placeholders, ...config };
   const services = buildServices(complete, { prefix, ...describeTarget(config, prefix), secret: deploymentSecret });
   const settings = config.settings["engine-proxy"];
   const proxy = buildEngineProxySpec({ container: `${prefix}-node`, binDirectory: undefined, settings });

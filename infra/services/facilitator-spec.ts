@@ -101,7 +101,7 @@ export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
         ledger: ledger.settings,
         shutdown: { graceMs: 20_000 },
       },
-      handed: isHandedOver ? hotRestartSettings : undefined,
+      hotRestart: isHandedOver ? hotRestartSettings : undefined,
       ports: [
         { name: "http", number: ports.http, audience: "system" },
         { name: "operations", number: ports.operations, audience: "system" },
@@ -117,7 +117,7 @@ export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
       startsAfter: ["node", "postgres"],
       metrics: { port: operations },
       replicas: args.replicas,
-      health: { ...daemonHealth, port: "operations", awaited: args.isReadyLate === true ? "live" : "ready" },
+      health: { ...daemonHealth, port: "operations", waitFor: args.isReadyLate === true ? "live" : "ready" },
       limits: { cpus: 1, memoryMebibytes: 512 },
       stopGraceSeconds: 30,
     },

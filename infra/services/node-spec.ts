@@ -115,7 +115,7 @@ function buildRealNode(
   const family = chooseNodeFamily(config);
   const { image } = family;
   const keys = readNodeKeys(config, secret);
-  const seed = buildNodeConfSeed(conf, { ...findProgramPlace(config), family, files: listPlacedFiles(config, secret) });
+  const seed = buildNodeConfSeed(conf, { ...findPrograms(config), family, files: listPlacedFiles(config, secret) });
   const hasEntryPoint = image.programs === "entry-point";
   return {
     name: "node",
@@ -128,7 +128,7 @@ function buildRealNode(
     filesDirectory: keysDirectory,
     ports: [...ports, { name: "peers", number: conf.peerPort, audience: "peers" }],
     volumes: hasEntryPoint ? [workspace] : [chainDataVolume, confVolume],
-    ...(seed.places === undefined || hasEntryPoint ? {} : { programs: seed.places.bin }),
+    ...(seed.locations === undefined || hasEntryPoint ? {} : { programs: seed.locations.bin }),
     seed,
     edges: [pushEdge, { to: "internet" }],
     startsAfter,
@@ -147,7 +147,7 @@ function buildRealNode(
 }
 
 /** Returns the path at which the sidecar expects the node's programs, and at which the deployment therefore installs them. */
-function findProgramPlace({ settings }: StackConfig): ProgramLocation {
+function findPrograms({ settings }: StackConfig): ProgramLocation {
   const given = (path: readonly string[]) => {
     const value = findRenderedValue(settings.sidecar ?? {}, path);
     return typeof value === "string" ? value : undefined;

@@ -64,7 +64,6 @@ export const databaseExample = {
   value: "postgresql://<user>:<password>@<host>:5432/<database>",
 } as const;
 
-/** Reports problems with the stack's own server, which needs a password and excludes another database. */
 export function findOwnDatabaseProblems(config: StackConfig): readonly ConfigProblem[] {
   const { postgresImage, postgresPassword, databaseUrl } = config;
   if (postgresImage === undefined) {

@@ -1,6 +1,5 @@
 import { operatorPaths } from "#daemon/http/operator-paths.ts";
 
-/** Probe of a service. */
 export type HealthSpec = (HttpHealth | NodeHealth | SocketHealth | CommandHealth) &
   Readonly<{
     /** How long the first start may take, in seconds, before the service counts as failed. */
@@ -14,7 +13,7 @@ type HttpHealth = Readonly<{
   livePath: string;
   startupPath: string;
   /** State that an engine's health check tests, and that a deployment waits for; default: `ready`. */
-  awaited?: "ready" | "live";
+  waitFor?: "ready" | "live";
   /** Command that probes a third-party image from within; if absent, the program in Gatehouse's images is used. */
   command?: readonly string[];
 }>;

@@ -35,8 +35,8 @@ describe("renderSettings", () => {
 
   it("delivers secrets as live files to a service that reloads them", () => {
     const token = "c".repeat(32);
-    const handed = { file: "settings.json5", fixed: [], withSecrets: true };
-    const rendered = renderSettings(sidecarSettings, { upkeep: { controlToken: token } }, { handed });
+    const hotRestart = { file: "settings.json5", fixed: [], withSecrets: true };
+    const rendered = renderSettings(sidecarSettings, { upkeep: { controlToken: token } }, { hotRestart });
     expect(rendered.files).toEqual([]);
     expect(rendered.liveSecrets).toEqual([{ name: "upkeep-controltoken", content: token, secret: true }]);
     expect(rendered.environment["GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN_FILE"]).toBe(
@@ -46,8 +46,12 @@ describe("renderSettings", () => {
   });
 
   it("delivers secrets as plain files to a service that reloads only settings", () => {
-    const handed = { file: "settings.json5", fixed: [], withSecrets: false };
-    const rendered = renderSettings(facilitatorSettings, { signer: { privateKey: key }, assets: [asset] }, { handed });
+    const hotRestart = { file: "settings.json5", fixed: [], withSecrets: false };
+    const rendered = renderSettings(
+      facilitatorSettings,
+      { signer: { privateKey: key }, assets: [asset] },
+      { hotRestart },
+    );
     expect(rendered.liveSecrets).toEqual([]);
     expect(rendered.files).toEqual([{ name: "signer-privatekey", content: key.value, secret: true }]);
     expect(JSON.stringify([rendered.environment, rendered.liveFiles])).not.toContain(key.value);

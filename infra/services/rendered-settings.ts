@@ -30,23 +30,26 @@ export type HotRestartSettings = Readonly<{
   withSecrets: boolean;
 }>;
 
-export type SettingsDelivery = Readonly<{ live?: LiveSettings | undefined; handed?: HotRestartSettings | undefined }>;
+export type SettingsDelivery = Readonly<{
+  live?: LiveSettings | undefined;
+  hotRestart?: HotRestartSettings | undefined;
+}>;
 
 /**
  * Renders settings into a container's environment and files, and parses them with the service's own reader, so that settings rejected at
- * startup are reported as problems. Secrets become files, referenced by `<NAME>_FILE`. The `live` settings become one file; with `handed`,
- * the remaining non-secret settings become another.
+ * startup are reported as problems. Secrets become files, referenced by `<NAME>_FILE`. The `live` settings become one file; with
+ * `hotRestart`, the remaining non-secret settings become another.
  */
 export function renderSettings(
   definition: SettingsDefinition,
   tree: SettingsTree,
-  { live, handed }: SettingsDelivery = {},
+  { live, hotRestart }: SettingsDelivery = {},
 ): RenderedSettings {
   const leaves = listSettingsLeaves(definition.service, definition.schema);
   const environment: Record<string, string> = {};
   const checked: Record<string, string> = {};
   const secrets: FileSpec[] = [];
-  const areSecretsLive = handed?.withSecrets ?? false;
+  const areSecretsLive = hotRestart?.withSecrets ?? false;
   const secretsDirectory = areSecretsLive ? liveSecretsDirectory : filesDirectory;
   const inFile: Record<string, unknown> = {};
   for (const leaf of leaves) {
@@ -60,7 +63,7 @@ export function renderSettings(
       secrets.push({ name, content: hidden.value, secret: true });
       environment[`${leaf.env}_FILE`] = `${secretsDirectory}/${name}`;
       checked[leaf.env] = hidden.check;
-    } else if (handed !== undefined && !beginsWithAny(leaf.path, handed.fixed)) {
+    } else if (hotRestart !== undefined && !beginsWithAny(leaf.path, hotRestart.fixed)) {
       const text = encode(leaf, value);
       if (text !== "") assignAt(inFile, leaf.path, parseText(leaf, text));
       checked[leaf.env] = text;
@@ -69,8 +72,8 @@ export function renderSettings(
       checked[leaf.env] = encode(leaf, value);
     }
   }
-  if (handed !== undefined) {
-    environment[toEnvironmentName(definition.service, ["settingsPath"])] = `${liveFilesDirectory}/${handed.file}`;
+  if (hotRestart !== undefined) {
+    environment[toEnvironmentName(definition.service, ["settingsPath"])] = `${liveFilesDirectory}/${hotRestart.file}`;
   }
   return {
     environment,
@@ -78,7 +81,7 @@ export function renderSettings(
     liveSecrets: areSecretsLive ? secrets : [],
     liveFiles: [
       ...(live === undefined ? [] : [buildLiveFile(tree, live)]),
-      ...(handed === undefined ? [] : [toJson5File(handed.file, inFile)]),
+      ...(hotRestart === undefined ? [] : [toJson5File(hotRestart.file, inFile)]),
     ],
     problems: [...findUnknownKeys(definition, leaves, tree), ...findRejections(definition, leaves, checked)],
   };
@@ -168,7 +171,6 @@ function isBranch(value: unknown): value is SettingsTree {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !isDeploymentSecret(value);
 }
 
-/** Merges `over` into `base`, key by key; if both have a value, `over` wins. */
 export function mergeTrees(base: SettingsTree, over: SettingsTree): SettingsTree {
   const merged: Record<string, unknown> = { ...base };
   for (const [key, value] of Object.entries(over)) {

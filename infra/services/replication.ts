@@ -52,7 +52,6 @@ export function findDatabase(
   };
 }
 
-/** Reports problems with a stack's replicas: multiple replicas require a database. */
 export function findReplicationProblems(config: StackConfig): readonly ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   for (const key of ["facilitatorReplicas", "resourceServerReplicas"] as const) {

@@ -66,7 +66,7 @@ export function buildResourceServerSpec(config: StackConfig, context: StackConte
         shutdown: { graceMs: 20_000 },
       },
       liveFiles: [{ name: routesFile, content: `${JSON.stringify(routes, undefined, 2)}\n`, secret: false }],
-      handed: isHandedOver ? hotRestartSettings : undefined,
+      hotRestart: isHandedOver ? hotRestartSettings : undefined,
       ports: [
         { name: "http", number: ports.http, audience: "public" },
         { name: "operations", number: ports.operations, audience: "system" },
@@ -81,7 +81,7 @@ export function buildResourceServerSpec(config: StackConfig, context: StackConte
       startsAfter: ["facilitator", "postgres", "upstream"],
       metrics: { port: operations },
       replicas: config.resourceServerReplicas,
-      health: { ...daemonHealth, port: "operations", awaited: hasEntryPoint(config) ? "live" : "ready" },
+      health: { ...daemonHealth, port: "operations", waitFor: hasEntryPoint(config) ? "live" : "ready" },
       limits: { cpus: 1, memoryMebibytes: 512 },
       stopGraceSeconds: 30,
     },

@@ -40,7 +40,7 @@ export type SeedSpec = Readonly<{
   content: string;
   host: HostAddress;
   /** Directories of a real node, whose programs come from its image; absent for the devnet, which creates its workspace itself. */
-  places?: NodeLocations;
+  locations?: NodeLocations;
 }>;
 
 /** Directories in a node's container, keyed by content. */
@@ -142,7 +142,6 @@ export const oneReplica: Replicas = { min: 1, max: 1 };
 /** User in Gatehouse's images, which owns their files and volumes. */
 export const serviceUser = { uid: 10_001, gid: 10_001 } as const;
 
-/** Default directory for a service's files in its container. */
 export const filesDirectory = "/run/gatehouse/files";
 
 /** Directory for a service's hot-reloaded files. It is separate from the other files, which exist as long as the container. */

@@ -83,7 +83,7 @@ export function buildSidecarSpec(config: StackConfig, context: StackContext): Bu
       },
       liveFiles: apiKeys.liveFiles,
       live: hasOwnPolicy ? undefined : livePolicy,
-      handed: hotRestartSettings,
+      hotRestart: hotRestartSettings,
       ports: [
         { name: "rpc", number: ports.rpc, audience: "public" },
         { name: "private-rpc", number: ports["private-rpc"], audience: "public" },
@@ -106,7 +106,7 @@ export function buildSidecarSpec(config: StackConfig, context: StackContext): Bu
         startupPath: "/startupz",
         startWithinSeconds: 300,
         // The node may sync for days, during which the sidecar is not ready.
-        awaited: hasEntryPoint(config) ? "live" : "ready",
+        waitFor: hasEntryPoint(config) ? "live" : "ready",
       },
       limits: { cpus: 1, memoryMebibytes: 512 },
       stopGraceSeconds: 30,

@@ -72,7 +72,6 @@ export function namePodsHost(service: ServiceName): string {
   return `${service}-pods`;
 }
 
-/** Describes a Docker host that publishes its public ports on the given address. */
 export function describeDockerHost({ prefix, publishAddress }: Readonly<{ prefix: string; publishAddress: string }>) {
   return {
     addresses: dockerAddresses,

@@ -4,7 +4,6 @@ import { listIncludedServices } from "./optional-services.ts";
 import { readImage } from "./row-keys.ts";
 import type { ImageName } from "./service-spec.ts";
 
-/** Whether a stack uses the devnet's image, either for the devnet node or for an optional service. */
 export function usesDevnetImage(config: StackConfig): boolean {
   return (
     config.nodeImage === undefined ||
@@ -19,15 +18,15 @@ export function listImages(config: StackConfig): Readonly<Partial<Record<ImageNa
     devnet: usesDevnetImage(config) ? config.devnetImage : undefined,
     node: config.nodeImage,
   };
-  const brought = listIncludedServices(config)
+  const thirdParty = listIncludedServices(config)
     .map((name) => ({ image: stackServices[name].image, official: findServiceRow(name).official }))
     .filter(({ image }) => !Object.hasOwn(own, image))
     .map(({ image, official }) => [image, readImage(config, image) ?? official] as const);
-  return Object.fromEntries([...Object.entries(own), ...brought].filter(([, reference]) => reference !== undefined));
+  return Object.fromEntries([...Object.entries(own), ...thirdParty].filter(([, reference]) => reference !== undefined));
 }
 
 export function findUnconfiguredImages(config: StackConfig): readonly ("gatehouse" | "devnet")[] {
-  const named = listImages(config);
+  const configured = listImages(config);
   const own = usesDevnetImage(config) ? (["gatehouse", "devnet"] as const) : (["gatehouse"] as const);
-  return own.filter((name) => named[name] === undefined);
+  return own.filter((name) => configured[name] === undefined);
 }

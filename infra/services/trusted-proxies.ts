@@ -17,20 +17,20 @@ const podNetworks = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.
  * whose own address is private, or was rewritten to a private one by a load balancer, is still not trusted.
  */
 export function findPublicProxies({ ingress, gatewayApi }: StackConfig): PublicProxies | undefined {
-  const way = ingress ?? gatewayApi;
-  if (way === undefined) return undefined;
-  const { trustedProxies = way.sourceCidrs } = way;
+  const exposure = ingress ?? gatewayApi;
+  if (exposure === undefined) return undefined;
+  const { trustedProxies = exposure.sourceCidrs } = exposure;
   return trustedProxies === undefined ? { trustedProxies: podNetworks, forwardedHops: 1 } : { trustedProxies };
 }
 
 /** Warns about proxies that are trusted by default because the stack configures none; `undefined` if the stack configures some. */
 export function findTrustedProxyWarning({ target, ingress, gatewayApi }: StackConfig): ConfigProblem | undefined {
-  const way = ingress ?? gatewayApi;
-  if (target !== "kubernetes" || way === undefined) return undefined;
-  if (way.trustedProxies !== undefined || way.sourceCidrs !== undefined) return undefined;
+  const exposure = ingress ?? gatewayApi;
+  if (target !== "kubernetes" || exposure === undefined) return undefined;
+  if (exposure.trustedProxies !== undefined || exposure.sourceCidrs !== undefined) return undefined;
   const key = ingress === undefined ? "gatewayApi" : "ingress";
   const namespace =
-    way.controllerNamespace ?? (gatewayApi === undefined ? "the controller's namespace" : gatewayApi.namespace);
+    exposure.controllerNamespace ?? (gatewayApi === undefined ? "the controller's namespace" : gatewayApi.namespace);
   return describeProblem(
     `${key}.trustedProxies`,
     `not set, so X-Forwarded-For is trusted from every private address (${podNetworks.join(", ")}).`,
@@ -47,7 +47,7 @@ const lists = [
 
 export function findTrustedProxiesProblems(config: StackConfig): readonly ConfigProblem[] {
   if (findPublicProxies(config) === undefined) return [];
-  const way = config.ingress === undefined ? "gatewayApi" : "ingress";
+  const exposureKey = config.ingress === undefined ? "gatewayApi" : "ingress";
   return lists
     .filter(({ service, path }) => {
       const given = findRenderedValue((config.settings[service] ?? {}) as SettingsTree, path);
@@ -55,6 +55,6 @@ export function findTrustedProxiesProblems(config: StackConfig): readonly Config
     })
     .map(({ service, path }) => ({
       key: `settings.${service}.${path.join(".")}`,
-      message: `found an empty list with ${way}, so every client would have the controller's address and share one client's limits. Remove it, or list the controller's addresses in ${way}.trustedProxies.`,
+      message: `found an empty list with ${exposureKey}, so every client would have the controller's address and share one client's limits. Remove it, or list the controller's addresses in ${exposureKey}.trustedProxies.`,
     }));
 }

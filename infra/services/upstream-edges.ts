@@ -31,7 +31,6 @@ function listEdgesTo(url: URL): readonly Edge[] {
   return url.hostname.includes(".") ? [{ to: "internet" }] : [];
 }
 
-/** Default ports of URL protocols. */
 const defaultPorts: Readonly<Record<string, number>> = {
   "https:": 443,
   "wss:": 443,

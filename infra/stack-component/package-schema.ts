@@ -65,7 +65,6 @@ const jsonSchema = z.object({
 const text: Property = { type: "string" };
 const texts: Property = { type: "object", additionalProperties: text };
 
-/** Outputs of the component, as in `StackOutputs`. */
 const outputTypes: Readonly<Record<string, ObjectType>> = {
   Urls: buildObjectType({
     public: { ...texts, description: "Public endpoints: gateway, gatewayWebSocket, resourceServer" },
@@ -113,7 +112,6 @@ const outputs: Readonly<Record<string, Property>> = {
   },
 };
 
-/** Builds the package schema: its component, with every input and output. */
 export function buildPackageSchema(): PackageSchema {
   const types: Record<string, ObjectType> = {};
   const secrets = new Set<string>(secretKeys);

@@ -41,15 +41,15 @@ export function parseInputs(
   { name, stack }: Readonly<{ name: string; stack: string }>,
 ): ParsedInputs {
   const { prefix: given, ...values } = inputs;
-  const begin = prefix.safeParse(given ?? `${name}-${stack}`);
-  if (!begin.success) throw new ConfigError([describePrefix(given ?? `${name}-${stack}`)]);
+  const parsedPrefix = prefix.safeParse(given ?? `${name}-${stack}`);
+  if (!parsedPrefix.success) throw new ConfigError([describePrefix(given ?? `${name}-${stack}`)]);
   const config = parseConfig(toText(values));
   const unnamed = findUnconfiguredImages(config).map((image) => ({
     key: findImageKey(image),
     message: "missing; a component does not build images. Specify one in a registry.",
   }));
   if (unnamed.length > 0) throw new ConfigError(unnamed);
-  return { config, prefix: begin.data };
+  return { config, prefix: parsedPrefix.data };
 }
 
 function describePrefix(found: unknown): ConfigProblem {

@@ -106,7 +106,7 @@ export class Stack extends ComponentResource<PublishedData | undefined> {
     try {
       return await this.#deploy(known, name);
     } catch (error) {
-      throw error instanceof ConfigError ? asProblemOfInputs(error, name) : error;
+      throw error instanceof ConfigError ? toInputError(error, name) : error;
     }
   }
 
@@ -166,9 +166,9 @@ function toInputProblem({ key, message, inputMessage = message }: ConfigProblem)
   return { key, message: inputMessage };
 }
 
-function asProblemOfInputs({ problems }: ConfigError, name: string): ConfigError {
+function toInputError({ problems }: ConfigError, name: string): ConfigError {
   return new ConfigError(problems.map(toInputProblem), {
     what: `the inputs of ${name}; nothing was changed`,
-    begin: "",
+    linePrefix: "",
   });
 }

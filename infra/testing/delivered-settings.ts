@@ -10,7 +10,7 @@ const secret = z.object({
 });
 
 /** Reads the settings file that a stack passes to a service: on Docker from a file delivery, on Kubernetes from a Secret. */
-export function readHandedSettings(recorded: readonly Recorded[], service = "sidecar"): unknown {
+export function readHotRestartSettings(recorded: readonly Recorded[], service = "sidecar"): unknown {
   for (const { name, inputs } of recorded) {
     if (!name.endsWith(`-${service}-live`)) continue;
     const [delivered] = uploads.safeParse(inputs["uploads"]).data ?? [];

@@ -15,7 +15,7 @@ export type KubernetesObject = Readonly<{
 type Config = Readonly<Record<string, string>>;
 
 /** Placeholders for the deployer's keys, which do not appear in any file in `infra/kustomize/`. */
-export const standInSecrets: Config = {
+export const placeholderSecrets: Config = {
   signerPrivateKey: `0x${"5e".repeat(32)}`,
   domainKey: "stand-in of domain.key",
   stabilizingKey: "stand-in of stabilizing.key",
@@ -34,7 +34,7 @@ const routes = {
 
 /** Configuration for a real node without public access. */
 const base: Config = {
-  ...standInSecrets,
+  ...placeholderSecrets,
   gatehouseImage,
   nodeImage: "registry.example/node:0.16.2",
   nodeVersion: "0.16.2",

@@ -3,10 +3,10 @@ import { readFields, readItems, readText } from "../values.ts";
 import { findWorkload } from "../workload-of.ts";
 
 /** Names of volumes and claims whose content can't be recreated within an hour: chain data and ledgers. */
-const precious = /workspace|ledger|chain|postgres(?!-files)/;
+const irreplaceable = /workspace|ledger|chain|postgres(?!-files)/;
 
 /** Paths to chain data and node.conf in the node's container. Programs and keys in adjacent directories can be recreated. */
-const kept = new Set(["/data", "/data/data", "/data/conf"]);
+const chainDataPaths = new Set(["/data", "/data/data", "/data/conf"]);
 
 export const chainData: ResourceRule = {
   scope: "resource",
@@ -22,12 +22,12 @@ function checkProtection({ type, name, props, protect }: PolicyResource): readon
   if (protect) return [];
   // Bind mount of a directory of another volume; it contains no other data.
   if (readFields(props["driverOpts"])["o"] === "bind") return [];
-  if (type === "docker:index/volume:Volume" && precious.test(readText(props["name"]) ?? name)) {
+  if (type === "docker:index/volume:Volume" && irreplaceable.test(readText(props["name"]) ?? name)) {
     return ["contains chain data or a ledger but is not protected"];
   }
   if (type === "kubernetes:core/v1:PersistentVolumeClaim") {
     const claim = readText(readFields(props["metadata"])["name"]) ?? name;
-    return precious.test(claim) ? ["contains chain data or a ledger but is not protected"] : [];
+    return irreplaceable.test(claim) ? ["contains chain data or a ledger but is not protected"] : [];
   }
   return [];
 }
@@ -38,7 +38,7 @@ function checkMounts(resource: PolicyResource): readonly string[] {
   return workload
     .containers()
     .flatMap((container) => container.mounts())
-    .filter((mount) => kept.has(mount.path) && mount.temporary)
+    .filter((mount) => chainDataPaths.has(mount.path) && mount.temporary)
     .map((mount) => `stores chain data (${mount.path}) in a volume that is deleted with the pod`);
 }
 

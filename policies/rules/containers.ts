@@ -3,14 +3,14 @@ import { checkContainers, findWorkload } from "../workload-of.ts";
 import type { Container, Workload } from "../workload.ts";
 
 function createContainerRule(
-  stated: Omit<ResourceRule, "scope" | "check">,
+  description: Omit<ResourceRule, "scope" | "check">,
   check: (container: Container, workload: Workload) => readonly string[],
 ): ResourceRule {
-  return { ...stated, scope: "resource", check: (resource) => checkContainers(resource, check) };
+  return { ...description, scope: "resource", check: (resource) => checkContainers(resource, check) };
 }
 
 /** Host directories that no container should read: system directories, other containers' data, devices. */
-const sensitive = [
+const sensitivePaths = [
   "/",
   "/etc",
   "/root",
@@ -54,8 +54,8 @@ function listHostPaths(container: Container): readonly string[] {
 /** Whether a host path is sensitive; the engine's socket has its own rule. */
 function isSensitive(path: string): boolean {
   if (socket.test(path)) return false;
-  const plain = path.replace(/\/+$/, "") || "/";
-  return sensitive.some((root) => plain === root || (root !== "/" && plain.startsWith(`${root}/`)));
+  const normalized = path.replace(/\/+$/, "") || "/";
+  return sensitivePaths.some((root) => normalized === root || (root !== "/" && normalized.startsWith(`${root}/`)));
 }
 
 export const engineSocket = createContainerRule(

@@ -40,8 +40,8 @@ function isDenial({ type, props }: PolicyResource): boolean {
   if (type !== "kubernetes:networking.k8s.io/v1:NetworkPolicy") return false;
   const spec = readFields(props["spec"]);
   const kinds = readItems(spec["policyTypes"]);
-  const silent = readItems(spec["ingress"]).length === 0 && readItems(spec["egress"]).length === 0;
-  return silent && kinds.includes("Ingress") && kinds.includes("Egress");
+  const hasNoRules = readItems(spec["ingress"]).length === 0 && readItems(spec["egress"]).length === 0;
+  return hasNoRules && kinds.includes("Ingress") && kinds.includes("Egress");
 }
 
 function readNamespace({ props }: PolicyResource): string {

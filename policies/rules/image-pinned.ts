@@ -2,8 +2,8 @@ import type { ResourceRule, RuleOptions } from "../rule.ts";
 import { checkContainers } from "../workload-of.ts";
 import { isUnknown, readText } from "../values.ts";
 
-const byId = /^sha256:[0-9a-f]{64}$/;
-const byDigest = /^(?<name>[^@\s]+)@sha256:[0-9a-f]{64}$/;
+const imageId = /^sha256:[0-9a-f]{64}$/;
+const digestReference = /^(?<name>[^@\s]+)@sha256:[0-9a-f]{64}$/;
 
 /** A Docker container has the id of the pulled image, or nothing at preview, so the check uses the name in the image's own resource. */
 export const imagePinned: ResourceRule = {
@@ -18,7 +18,7 @@ export const imagePinned: ResourceRule = {
     return checkContainers(resource, (container, { kind }) => {
       if (kind === "docker" && isUnknown(container.image)) return [];
       const image = container.image();
-      return image !== undefined && byId.test(image) ? [] : checkImage(image, "runs", options);
+      return image !== undefined && imageId.test(image) ? [] : checkImage(image, "runs", options);
     });
   },
 };
@@ -29,7 +29,7 @@ function checkImage(
   { allowedRegistries }: RuleOptions,
 ): readonly string[] {
   if (image === undefined) return ["has no valid image"];
-  const name = byDigest.exec(image)?.groups?.["name"];
+  const name = digestReference.exec(image)?.groups?.["name"];
   if (name === undefined) return [`${verb} ${image}, which has no digest`];
   if (allowedRegistries.length === 0) return [];
   const registry = name.includes("/") ? (name.split("/")[0] ?? "") : "";

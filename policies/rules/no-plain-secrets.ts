@@ -16,7 +16,7 @@ import { checkContainers } from "../workload-of.ts";
 const secretVariable = new RegExp(`${secretName}|${inAnyCase("(?:REDIS|DATABASE|POSTGRES)_URL")}`);
 
 /** A shell's working directories. */
-const harmless = /^(?:OLD)?PWD$/i;
+const workingDirectoryVariable = /^(?:OLD)?PWD$/i;
 
 /** Names of checksums, which resemble 32-byte keys. */
 const checksumName = /_SHA256$/i;
@@ -51,7 +51,7 @@ function isSecret({ name, value }: Variable): boolean {
   if (value === undefined || value === "") return false;
   if (keyValue.test(value) && !checksumName.test(name)) return true;
   if (secretValues.some((pattern) => value.search(pattern) !== -1) || hasKeyInPath(value)) return true;
-  return secretVariable.test(name) && !harmless.test(name);
+  return secretVariable.test(name) && !workingDirectoryVariable.test(name);
 }
 
 function hasKeyInPath(value: string): boolean {

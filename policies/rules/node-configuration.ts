@@ -5,7 +5,7 @@ import { findWorkload } from "../workload-of.ts";
 import type { Variable } from "../workload.ts";
 
 /** Sidecar settings that must not be `false`, each with the consequence of `false`. */
-const mustNotBeFalse: Readonly<Record<string, string>> = {
+const requiredSettings: Readonly<Record<string, string>> = {
   GATEHOUSE_SIDECAR_PRUNE_ENABLED: "auto-pruning is not enabled, so the node's disk fills",
   GATEHOUSE_SIDECAR_MONITOR_ENABLED: "the node pushes no metrics",
 };
@@ -44,8 +44,8 @@ function findSidecar(resource: PolicyResource): readonly Sidecar[] {
 
 function checkSettings(resource: string, variables: readonly Variable[]): readonly StackFinding[] {
   return variables
-    .filter(({ name, value }) => mustNotBeFalse[name] !== undefined && value?.trim() === "false")
-    .map(({ name }) => ({ resource, message: `${name} is false: ${mustNotBeFalse[name] ?? ""}` }));
+    .filter(({ name, value }) => requiredSettings[name] !== undefined && value?.trim() === "false")
+    .map(({ name }) => ({ resource, message: `${name} is false: ${requiredSettings[name] ?? ""}` }));
 }
 
 function checkVersion(resource: string, variables: readonly Variable[]): readonly StackFinding[] {

@@ -7,7 +7,7 @@ import { findWorkload } from "../workload-of.ts";
 const privateGateway = defaultPorts.sidecar["private-rpc"];
 
 /** Ports for controlling nodes or for data: the node's RPC and internal RPC, the Pushgateway, and the services' status and metrics. */
-const reserved: Readonly<Record<number, string>> = {
+const privatePortNames: Readonly<Record<number, string>> = {
   [defaultPorts.node.http]: "the node's JSON-RPC over HTTP",
   [defaultPorts.node.webSocket]: "the node's JSON-RPC over WebSocket",
   [defaultPorts.node.rpc]: "the node's internal RPC",
@@ -45,7 +45,7 @@ function checkContainerPorts(resource: PolicyResource): readonly string[] {
     .filter(({ address }) => !loopback.test(address))
     .flatMap(({ number, address }) => {
       if (number === 0) return ["publishes all of its ports"];
-      const what = reserved[number];
+      const what = privatePortNames[number];
       return what === undefined ? [] : [`publishes port ${number} (${what}) on ${address}`];
     });
 }
@@ -57,7 +57,7 @@ function checkServicePorts({ type, props }: PolicyResource): readonly string[] {
   if (kind !== "LoadBalancer" && kind !== "NodePort" && readItems(spec["externalIPs"]).length === 0) return [];
   return readItems(spec["ports"]).flatMap((port) => {
     const { port: number, targetPort } = readFields(port);
-    const what = reserved[readInteger(number) ?? 0] ?? reserved[readInteger(targetPort) ?? 0];
+    const what = privatePortNames[readInteger(number) ?? 0] ?? privatePortNames[readInteger(targetPort) ?? 0];
     return what === undefined ? [] : [`exposes ${what} through a Service of type ${kind}`];
   });
 }
@@ -67,7 +67,7 @@ function checkBackendPorts({ type, props }: PolicyResource): readonly string[] {
   const spec = readFields(props["spec"]);
   const rules = readItems(spec["rules"]).map(readFields);
   return listPublishedPorts(type, rules, spec).flatMap((number) => {
-    const what = reserved[readInteger(number) ?? 0];
+    const what = privatePortNames[readInteger(number) ?? 0];
     return what === undefined || number === privateGateway ? [] : [`makes ${what} public`];
   });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { recordStack } from "../../infra/testing/deployed-stack.ts";
-import { readHandedSettings } from "../../infra/testing/delivered-settings.ts";
+import { readHotRestartSettings } from "../../infra/testing/delivered-settings.ts";
 import type { Recorded } from "../../infra/testing/recording-mocks.ts";
 import { devnet, onDocker, onKubernetes } from "#infra/testing/stack-configs.ts";
 
@@ -82,7 +82,7 @@ describe("an operator's own policy file", () => {
       { ...devnet, ...targets.docker, ...gateway({ policyPath: "/data/policy.json5", ranges: { logsBlocks: 50 } }) },
       { preview: false },
     );
-    expect(readHandedSettings(recordedStack)).toMatchObject({
+    expect(readHotRestartSettings(recordedStack)).toMatchObject({
       gateway: { policyPath: "/data/policy.json5", ranges: { logsBlocks: 50 } },
     });
     const delivery = recordedStack.find(({ type, name }) => type.endsWith(":Container") && name === "gh-sidecar-live");

@@ -9,7 +9,7 @@ import { validateAgainstSchema, type Typed } from "#infra/testing/kubernetes-sch
 import {
   kustomizedStacks,
   renderObjects,
-  standInSecrets,
+  placeholderSecrets,
   type KubernetesObject,
 } from "#infra/testing/rendered-objects.ts";
 import { root } from "../style/rooms.ts";
@@ -88,7 +88,8 @@ const secretNames = (text: string): readonly string[] => text.match(/secretName:
 describe("the kustomize tree", { timeout }, () => {
   it("contains no secret", () => {
     const text = [...tree].map(([path, content]) => `${path}\n${content}`).join("\n");
-    for (const secret of [...Object.values(standInSecrets), "stand-in-password"]) expect(text).not.toContain(secret);
+    for (const secret of [...Object.values(placeholderSecrets), "stand-in-password"])
+      expect(text).not.toContain(secret);
     expect([...tree.keys()].filter((path) => path.includes("secrets/") && !path.startsWith("devnet/"))).toEqual(
       foldersWithSecrets().map((folder) => `${folder}/secrets/.gitignore`),
     );

@@ -41,7 +41,7 @@ export function buildDevnetConfSeed(args: NodeConfArgs): SeedSpec {
 
 /** Returns the directory that contains the programs in a node's container, for both real nodes and the devnet. */
 export function findBinDirectory({ seed }: Pick<ServiceSpec, "seed">): string | undefined {
-  return seed === undefined ? undefined : (seed.places?.bin ?? posix.dirname(seed.path));
+  return seed === undefined ? undefined : (seed.locations?.bin ?? posix.dirname(seed.path));
 }
 
 export type NodeWorkspace = ProgramLocation &
@@ -58,13 +58,13 @@ export function buildNodeConfSeed(
   const bin = binDirectory ?? deriveProgramDirectory(findReleaseOfText(args.version).layout, nodeDirectory);
   const path = locateConf(family);
   const hasEntryPoint = family.image.programs === "entry-point";
-  const places = {
+  const locations = {
     bin,
     data: chainDataDirectory,
     keys: keysDirectory,
     ...(hasEntryPoint ? { entryPoint: buildEntryPoint(family, path, files) } : {}),
   };
-  return { path, content: renderNodeConf(args, family), host: args.host, places };
+  return { path, content: renderNodeConf(args, family), host: args.host, locations };
 }
 
 function buildEntryPoint(
@@ -139,11 +139,11 @@ export type SeedSources = Readonly<{
   placed: string;
 }>;
 
-export function buildSeedCommand({ path, places }: SeedSpec, { conf, programs, placed }: SeedSources): string[] {
-  if (places === undefined) return [seedProgram, conf, path];
-  const { entryPoint } = places;
+export function buildSeedCommand({ path, locations }: SeedSpec, { conf, programs, placed }: SeedSources): string[] {
+  if (locations === undefined) return [seedProgram, conf, path];
+  const { entryPoint } = locations;
   const program = [seedProgram, conf, path];
-  const directories = ["--bin", places.bin, "--data", places.data, "--keys", places.keys];
+  const directories = ["--bin", locations.bin, "--data", locations.data, "--keys", locations.keys];
   if (entryPoint === undefined) {
     const copied = programs === undefined ? [] : ["--programs", programs];
     return [...program, "--link", `${stagedBin}/node.conf`, ...copied, ...directories];
@@ -152,7 +152,7 @@ export function buildSeedCommand({ path, places }: SeedSpec, { conf, programs, p
   return [
     ...program,
     ...files.flatMap((file, index) => ["--place", `${placed}/${namePlacedFile(index)}=${file.path}`]),
-    ...keyNames.flatMap((name) => ["--require", `${places.keys}/${name}`]),
+    ...keyNames.flatMap((name) => ["--require", `${locations.keys}/${name}`]),
     ...(genesisMark === undefined ? [] : ["--genesis-mark", genesisMark]),
     ...directories,
   ];

@@ -191,7 +191,6 @@ function toPaths(files: Readonly<Record<string, string>>): Readonly<Record<strin
   return Object.fromEntries(Object.entries(files).map(([path, text]) => [`nodeFiles["${path}"]`, text]));
 }
 
-/** Reports missing values without which a node's entry point would not start the node. */
 export function findMissingNodeValues(config: StackConfig): readonly ConfigProblem[] {
   if (!hasEntryPoint(config)) return [];
   const { genesisPath = "" } = chooseNodeFamily(config).image;

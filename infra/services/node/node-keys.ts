@@ -63,7 +63,7 @@ export function findMissingKeys(config: StackConfig): readonly ConfigProblem[] {
         "Set it",
         setKey(key, { secret: true, file: keyFiles[key] }),
         ", or ",
-        ...suggestOtherPlace(config),
+        ...suggestKeySource(config),
         ".",
       ),
     );
@@ -74,7 +74,7 @@ const confField = {
   stabilizingKey: "chain.secret_config.stabilizing_key_path",
 } as const;
 
-function suggestOtherPlace({ target, namespace, nodeUser }: StackConfig) {
+function suggestKeySource({ target, namespace, nodeUser }: StackConfig) {
   if (target === "docker") {
     const files = Object.values(keyFiles).join(" and ");
     const owner = nodeUser ?? "nodeUser";

@@ -15,7 +15,6 @@ const grafanaUser = 472;
 const provisioning = "/etc/grafana/provisioning";
 const passwordFile = "admin-password";
 
-/** Builds the data source for Grafana: the stack's Prometheus (Grafana's documentation, "Provision Grafana"). */
 function buildDatasource(prometheus: string, intervalSeconds: number) {
   const own = { name: "Prometheus", uid: "prometheus", type: "prometheus", access: "proxy", isDefault: true };
   // Each rate must cover several samples. Grafana's default is 15 s, and a one-minute rate over samples one minute apart is empty.
