@@ -48,3 +48,25 @@ export function isClockUnchanged(then: ClockReading, clock: Clock): boolean {
   const now = readClocks(clock);
   return Math.abs(now.wallMs - then.wallMs - (now.monotonicMs - then.monotonicMs)) < slewMs;
 }
+
+/** How long a wall clock that was set forward must keep that time until {@link createRetentionClock} follows it. */
+export const forwardStepMs = 3_600_000;
+
+/**
+ * Creates a wall clock for deleting what is old. It follows a forward step only after {@link forwardStepMs}, so that a wrong time that is
+ * soon corrected deletes nothing. After a machine was suspended it is behind for as long, which only delays deletion.
+ */
+export function createRetentionClock(clock: Clock): () => number {
+  let trusted = readClocks(clock);
+  let steppedAtMs: number | undefined;
+  return () => {
+    const now = readClocks(clock);
+    const expectedMs = trusted.wallMs + now.monotonicMs - trusted.monotonicMs;
+    const isAhead = now.wallMs - expectedMs >= slewMs;
+    if (isAhead) steppedAtMs ??= now.monotonicMs;
+    if (isAhead && now.monotonicMs - (steppedAtMs ?? now.monotonicMs) < forwardStepMs) return expectedMs;
+    trusted = now;
+    steppedAtMs = undefined;
+    return now.wallMs;
+  };
+}

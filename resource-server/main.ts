@@ -1,4 +1,5 @@
 import { createAuditLog } from "#daemon/audit/audit-log.ts";
+import { systemClock } from "#daemon/clock.ts";
 import { createApp } from "#daemon/http/app.ts";
 import { limitProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
@@ -51,12 +52,12 @@ export const resourceServer: Service<typeof resourceServerSettings.schema> = {
 
 async function start(settings: ResourceServerSettings, context: ServiceContext) {
   const { log, metrics: registry, mask, resources, isHandedOver, yields } = context;
-  const clock = Date.now;
+  const clock = systemClock.wallMs;
   const routes = resources.use(await openSoldRoutes(settings, context));
   const issuer = await openTokenIssuer(routes.current(), settings.accessTokens, clock);
   const signal = createDrainSignal(context.signal, settings.shutdown.graceMs);
   const client = createHttpClient({ signal });
-  const claims = resources.use(await openClaimLedger(settings.ledger, { clock, log, isHandedOver }));
+  const claims = resources.use(await openClaimLedger(settings.ledger, { clock: systemClock, log, isHandedOver }));
   const { ledger, channels } = claims;
   const audit = createAuditLog(log);
   const parts = { client, log, metrics: registry, clock, signal, audit, isHandedOver, yields };

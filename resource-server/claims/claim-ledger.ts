@@ -36,7 +36,12 @@ export class ClaimMovedError extends Error {
   }
 }
 
-type LedgerDependencies = Readonly<{ store: SqlStore; clock: () => number }>;
+type LedgerDependencies = Readonly<{
+  store: SqlStore;
+  clock: () => number;
+  /** Clock by which claims and responses are old enough to delete. Default: `clock`. */
+  retentionClock?: () => number;
+}>;
 
 /** Whether a write may be lost in a power failure, because another write flushes it or implies it. Default: it may not. */
 type WriteOptions = Readonly<{ isUnsynced?: boolean | undefined }>;
@@ -50,7 +55,12 @@ export type ClaimLedger = ReturnType<typeof createClaimLedger>;
 
 export function createClaimLedger(
   limits: Readonly<{ responseBytes: number }>,
-  { store, owner, clock }: LedgerDependencies & Readonly<{ owner: Pick<ClaimOwner, "id" | "graceMs"> }>,
+  {
+    store,
+    owner,
+    clock,
+    retentionClock = clock,
+  }: LedgerDependencies & Readonly<{ owner: Pick<ClaimOwner, "id" | "graceMs"> }>,
 ) {
   const sql = buildClaimSql(store.nowMs);
   const listOwnKeyValues = (key: ClaimKey) => [...listKeyValues(key), owner.id] as const;
@@ -116,7 +126,7 @@ export function createClaimLedger(
       const counts = (await store.rows(sql.count)).map((row) => [String(row["state"]), Number(row["claims"])] as const);
       return Object.fromEntries(counts.filter(([, claims]) => claims > 0));
     },
-    ...createTrimming(limits, sql, { store, clock }),
+    ...createTrimming(limits, sql, { store, clock: retentionClock }),
   };
 }
 
@@ -152,13 +162,14 @@ function createTrimming(
     forgetResponses,
     /** Deletes at most {@link deletedMax} claims of expired payments that ended, or started waiting for their client, before a time (Unix ms). */
     forget,
-    /** Deletes responses that can no longer be requested, the oldest responses if they exceed the limit, and the same claims as {@link forget}. */
-    async trim(beforeMs: number): Promise<void> {
+    /** Deletes responses that can no longer be requested, the oldest responses if they exceed the limit, and claims older than the retention. */
+    async trim(retentionMs: number): Promise<void> {
       await deleteInRounds(() => forgetResponses("expired"));
       bytes = await responseBytes();
       for (const which of ["delivered", "untaken"] as const)
         while (bytes > commonBytes && (await forgetResponses(which)) > 0) bytes = await responseBytes();
       largeResponses = bytes > commonBytes ? await payersAbove(bytesMax * payerPart) : new Set();
+      const beforeMs = clock() - retentionMs;
       await deleteInRounds(() => forget(beforeMs));
     },
     /** Returns whether another response for this payer may be retained, as of the last trim; if not, it can't buy anything new. */

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { createRetentionClock, type Clock } from "#daemon/clock.ts";
 import { createLog, type Logger } from "#daemon/log/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
@@ -24,13 +25,13 @@ const defaultPath = ".gatehouse/resource-server/claims.sqlite";
 
 /**
  * Opens the configured ledger: the PostgreSQL database of all replicas, or a SQLite file exclusive to this process; during a hot restart,
- * both processes share the file as replicas do. `clock` returns Unix ms.
+ * both processes share the file as replicas do.
  *
  * @throws {StartupError} when both are configured, or the configured one can't be used.
  */
 export async function openClaimLedger(
   { path, url, ...limits }: LedgerSettings,
-  { clock, log, isHandedOver }: Readonly<{ clock: () => number; log: Logger; isHandedOver: boolean }>,
+  { clock, log, isHandedOver }: Readonly<{ clock: Clock; log: Logger; isHandedOver: boolean }>,
 ): Promise<OpenClaimLedger> {
   if (path !== undefined && url !== undefined)
     throw rejectBothLedgers(nameSetting("ledger", "path"), nameSetting("ledger", "url"));
@@ -46,8 +47,13 @@ export async function openClaimLedger(
   const { readiness } = sharedOwner ?? resources.use(watchStore(store, { log }));
   const ownedResources = resources.move();
   return {
-    ledger: createClaimLedger(limits, { store, owner, clock }),
-    channels: createChannelLedger({ store, clock, log }),
+    ledger: createClaimLedger(limits, {
+      store,
+      owner,
+      clock: clock.wallMs,
+      retentionClock: createRetentionClock(clock),
+    }),
+    channels: createChannelLedger({ store, clock: clock.wallMs, log }),
     readiness,
     [Symbol.asyncDispose]: () => ownedResources.disposeAsync(),
   };

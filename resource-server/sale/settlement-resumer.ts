@@ -16,7 +16,7 @@ export function resumeSettlements(
   { intervalMs, retentionMs }: Readonly<{ intervalMs: number; retentionMs: number }>,
   parts: SaleParts & Readonly<{ log: Logger; pause?: Pause }>,
 ): AsyncDisposable {
-  const { ledger, log, clock, pause = pauseInBackground } = parts;
+  const { ledger, log, pause = pauseInBackground } = parts;
 
   /**
    * Releases claims that this process still owns although no request is working on them, because the request's end could not be recorded.
@@ -42,7 +42,7 @@ export function resumeSettlements(
       }
     };
     await Promise.all(Array.from({ length: parallelMax }, worker));
-    await ledger.trim(clock() - retentionMs);
+    await ledger.trim(retentionMs);
   }
 
   const reportFailure = (error: unknown) =>

@@ -16,7 +16,7 @@ const chainId = 1_672;
 function openScene(change: Partial<Pick<Ownership, "forgetNotes">> = {}) {
   const location = { path: ":memory:", rival: "the other test", setting: "ledger.path" };
   const store = openSqliteStore({ ...location, migrations: sqliteLedgerMigrations });
-  const state = { nowMs: sampleMs, stepMs: 0, monotonicMs: 0, lines: [] as string[] };
+  const state = { nowMs: sampleMs, clockErrorMs: 0, stepMs: 0, monotonicMs: 0, lines: [] as string[] };
   const clock = () => state.nowMs;
   const ownership = createOwnership({ chainId }, { store, clock });
   const ledger = createLedger({ chainId }, { store, clock, guard: async () => undefined });
@@ -28,7 +28,7 @@ function openScene(change: Partial<Pick<Ownership, "forgetNotes">> = {}) {
       ownership: { ...ownership, ...change },
       sales: createSaleStore({ chainId }, { store, clock }),
       clock,
-      monotonicMs: () => (state.monotonicMs += state.stepMs),
+      monotonicMs: () => (state.monotonicMs += state.stepMs) + state.nowMs - state.clockErrorMs,
       pause: async (ms, signal) => {
         if (signal?.aborted === true) return;
         const { promise, resolve } = Promise.withResolvers<void>();
@@ -69,6 +69,16 @@ test("deletes an unsettled payment's verification record after an hour", async (
   scene.endWait();
   expect([await scene.nextWait(), await scene.notes()]).toEqual([retentionIntervalMs, 5]);
   scene.state.nowMs += 1;
+  scene.endWait();
+  expect([await scene.nextWait(), await scene.notes()]).toEqual([retentionIntervalMs, 2]);
+});
+
+test("deletes nothing while the clock is a day ahead for a while", async () => {
+  await using scene = openScene();
+  await scene.verify(2);
+  await scene.nextWait();
+  scene.state.nowMs += 86_400_000;
+  scene.state.clockErrorMs = 86_400_000;
   scene.endWait();
   expect([await scene.nextWait(), await scene.notes()]).toEqual([retentionIntervalMs, 2]);
 });

@@ -1,3 +1,4 @@
+import { createRetentionClock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { repeat, type Pause } from "#daemon/time.ts";
 import type { Ownership } from "../ownership.ts";
@@ -35,6 +36,7 @@ export function startRetention(
   { retentionDays }: Readonly<{ retentionDays: number }>,
   { ledger, ownership, sales, clock, monotonicMs, pause, log }: RetentionDependencies,
 ): AsyncDisposable {
+  const retentionClock = createRetentionClock({ wallMs: clock, monotonicMs });
   const pauseBetweenSteps = async (beganMs: number, signal: AbortSignal): Promise<void> => {
     const { pausePerStep, pauseMinMs, pauseMaxMs } = retentionStep;
     const wantedMs = pausePerStep * (monotonicMs() - beganMs);
@@ -61,12 +63,13 @@ export function startRetention(
     }
   };
   const forgetOld = async (signal: AbortSignal): Promise<void> => {
-    const beforeMs = clock() - retentionDays * dayMs;
+    const nowMs = retentionClock();
+    const beforeMs = nowMs - retentionDays * dayMs;
     const settlements = await forgetRows(ledger.prune, beforeMs, signal);
     await forgetRows(sales.forget, beforeMs, signal);
     if (settlements > 0)
       log.info({ event: "settlements-deleted", settlements, retentionDays }, "deleted old settlements");
-    await forgetNotes(clock() - noteLifeMs, signal);
+    await forgetNotes(nowMs - noteLifeMs, signal);
   };
   const onFailure = (error: unknown): void =>
     log.error(
