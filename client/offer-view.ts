@@ -11,7 +11,7 @@ export type OfferView = Readonly<{
   network: string;
   asset: string;
   payTo: string;
-  /** In the token's smallest units, as sent by the server. */
+  /** Amount in the token's smallest units, as sent by the server. */
   amount: string;
   price: string | null;
   decimals: number | null;

@@ -3,7 +3,7 @@ import { parseTokenAmount, TokenAmountError } from "#x402/token-amount.ts";
 /** A purchase request and its limits. Amounts are in whole tokens (`"0.01"`) or in the token's smallest units (`"10000"`). */
 export type PayOptions = Readonly<{
   url: string;
-  /** Default: GET. */
+  /** HTTP method; default: GET. */
   method?: string;
   headers?: Readonly<Record<string, string>>;
   body?: string;

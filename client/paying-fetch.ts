@@ -50,7 +50,7 @@ export type PayingScheme = Pick<Scheme, "name" | "isMax" | "objectionTo" | "sign
 
 /** Optional dependencies. By default the global `fetch` is used, and nothing is reported. */
 export type PayingFetchDependencies = Readonly<{
-  /** Default: the global `fetch`. */
+  /** Function that sends the requests; default: the global `fetch`. */
   fetch?: Fetch;
   /**
    * Reads decimals, the balance and the data for a Permit2 approval before signing, e.g. `tokenReader({ rpcUrl })`. Default: reads nothing.
@@ -134,7 +134,7 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
         const token = { network: chosen.offer.network, address: chosen.offer.asset };
         // The channel's balance may already cover the price.
         const funds = isChannel ? undefined : requireFunds(chosen, options.account.address, chain);
-        // If the chain did not return the decimals, a failure was already reported.
+        // Without decimals from the chain, a failure was already reported, so the symbol is not read.
         [symbol] = await Promise.all([chosen.decimals === undefined ? undefined : readSymbol(token, chain), funds]);
       }
       if (channels !== undefined && isChannel) payment.use(await channels.begin(chosen));

@@ -16,7 +16,7 @@ export type PaymentLimits = Readonly<{
   maxPerPayment: TokenAmount;
   /** Max validity of a signed payment. */
   maxValiditySeconds: number;
-  /** Default: all known schemes. */
+  /** Schemes that may be used; default: all known ones. */
   schemes?: readonly Pick<Scheme, "name" | "objectionTo">[];
 }>;
 

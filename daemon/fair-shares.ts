@@ -109,7 +109,7 @@ export type QueueBounds = Readonly<{ queuedCalls: number; queuedCallsPerCaller: 
  * the first of these callers gets its turn.
  */
 export class FairQueue<Ticket extends Waiting> {
-  /** In round-robin order: the caller served last comes last. */
+  /** Waiting tickets by caller, in round-robin order: the caller served last comes last. */
   readonly #byCaller = new Map<string, Set<Ticket>>();
   /** All waiting tickets, each with the callers whose queues contain it. */
   readonly #callersOf = new Map<Ticket, string | Set<string>>();

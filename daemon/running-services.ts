@@ -78,7 +78,7 @@ function listRuntimeDirectories(env: Variables): readonly string[] {
     ...(isAbsolute(own) ? [own] : []),
     ...(isAbsolute(user) ? [join(user, "gatehouse")] : []),
     join(findUserStateDirectory(env), "run"),
-    // Has a directory for each systemd unit of examples/systemd.
+    // This directory contains one for each systemd unit of examples/systemd.
     "/run/gatehouse",
   ];
 }

@@ -30,20 +30,20 @@ async function wait(ms: number, signal: AbortSignal | undefined, ref: boolean): 
 /** Task that repeats. Disposal ends its wait, and resolves when the run in progress has ended. */
 export type Repetition = AsyncDisposable &
   Readonly<{
-    /** Ends the wait in progress; during a run, the next one follows at once. */
+    /** Ends the current wait. During a run, the next run follows at once. */
     wake: () => void;
     /** Resolves when the repetition was stopped and the run in progress has ended. */
     ended: Promise<void>;
   }>;
 
 export type RepetitionOptions = Readonly<{
-  /** From the end of one run to the start of the next; a function is called after each run. `Infinity` waits until the task is woken. */
+  /** Time from the end of one run to the start of the next; a function is called after each run. `Infinity` waits until the task is woken. */
   intervalMs: number | (() => number);
   /** Receives an error of the task, which is still repeated afterwards. */
   failed: (error: unknown) => void;
   /** Whether the first run comes after a wait. */
   waitsFirst?: boolean;
-  /** Stops the repetition, as its disposal does. */
+  /** Signal that stops the repetition, as its disposal does. */
   signal?: AbortSignal;
 }>;
 

@@ -7,7 +7,7 @@ import type { SignerState } from "./settlement/submit/signer-queues.ts";
 type MeteredState = Readonly<{
   inFlight: () => number;
   oldestMs: () => number;
-  /** Undefined in a replica that is not settling. */
+  /** States of the signers; undefined in a replica that is not settling. */
   signerStates: () => readonly SignerState[] | undefined;
   /** Keyed by account; accounts not queried yet are absent. */
   signerBalances: () => ReadonlyMap<string, number>;

@@ -26,7 +26,7 @@ export type StackOutputs = Readonly<{
 
 /** Where users and operators reach a stack on its target, and how to try it. */
 type Endpoints = Readonly<{
-  /** Absent if the stack has no public access. */
+  /** Public URL of the gateway; absent if the stack has no public access. */
   gateway?: string;
   resourceServer?: string;
   privateGateway: string;

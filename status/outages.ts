@@ -2,7 +2,7 @@
 export type Outage = Readonly<{
   /** Wall clock. */
   fromMs: number;
-  /** Absent while the outage lasts. */
+  /** End of the outage; absent while it lasts. */
   toMs?: number;
   /** Whether the outage started before the first check. */
   beganEarlier: boolean;

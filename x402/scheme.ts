@@ -34,7 +34,7 @@ export type ChargedToken = Readonly<{
   address: string;
   name: string;
   version: string;
-  /** Default: {@link tokenDecimals}. */
+  /** Decimals of the token; default: {@link tokenDecimals}. */
   decimals?: number | undefined;
 }>;
 
@@ -45,7 +45,7 @@ export type TransferMethod = "eip3009" | "permit2";
 export type SignedAuthorization = Readonly<{
   from: string;
   to: string;
-  /** In the token's smallest units. */
+  /** Amount in the token's smallest units. */
   value: string;
   /** Unix seconds. */
   validAfter: string;
@@ -53,9 +53,9 @@ export type SignedAuthorization = Readonly<{
   validBefore: string;
   /** 32 bytes, hexadecimal; accepted only once from one account: by the token or, depending on `method`, by Permit2. */
   nonce: string;
-  /** Default: `eip3009`. */
+  /** How the token is moved; default: `eip3009`. */
   method?: TransferMethod;
-  /** For a payment through a channel: the total that its voucher allows, and the deposit made with it, in smallest units. */
+  /** Of a payment through a channel: the total that its voucher allows, and its deposit, in the token's smallest units. */
   channel?: Readonly<{ voucher: string; deposit?: string }>;
 }>;
 

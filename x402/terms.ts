@@ -9,7 +9,7 @@ import { computeDomainSeparator } from "./typed-data.ts";
 export type Requirements = Readonly<{
   scheme: string;
   network: string;
-  /** In the asset's smallest unit. */
+  /** Amount in the asset's smallest unit. */
   amount: bigint;
   asset: Hex;
   payTo: Hex;

@@ -12,7 +12,7 @@ export function addControlOptions(command: Command) {
     .option("--token-file <path>", "file with that token; default: GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN");
 }
 
-/** For a directory that the command creates. */
+/** Parses the path of a directory that the command creates. */
 export function parseDirectory(path: string): string {
   if (isShellPath(path)) throw new InvalidArgumentError(`${shellPathAdvice}.`);
   return path;
@@ -36,7 +36,7 @@ export function parsePort(text: string): number {
   return parseWholeNumber(text, { what: "a port, a whole number", min: 1, max: portMax });
 }
 
-/** 0 picks a free one. */
+/** Parses a port to listen on; 0 picks a free one. */
 export function parseListenPort(text: string): number {
   return parseWholeNumber(text, { what: "a port, a whole number", min: 0, max: portMax });
 }

@@ -14,7 +14,7 @@ export type StackUpgradeOptions = Readonly<{
   directory: string;
   /** The stack's configuration file, absolute; default: the one with which the upgrade was begun, or else Pulumi's own. */
   configFile: string | undefined;
-  /** Absent to continue the upgrade in flight. */
+  /** Version to install; undefined to continue the upgrade in progress. */
   requested: RequestedVersion | undefined;
   statusUrl: string | undefined;
   limits: Partial<StackLimits>;

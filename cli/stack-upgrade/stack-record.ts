@@ -42,7 +42,7 @@ const limits = z.object({ copyMs: z.number(), updateMs: z.number(), proveMs: z.n
 
 export type StackLimits = Readonly<z.output<typeof limits>>;
 
-/** Default limits, and minimums for the rollback. */
+/** Default time limits of an upgrade; a rollback gets at least these. */
 export const defaultLimits: StackLimits = { copyMs: 14_400_000, updateMs: 1_800_000, proveMs: 1_800_000 };
 
 const recordSchema = progress.extend({

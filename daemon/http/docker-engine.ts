@@ -9,7 +9,7 @@ export type EngineRequest = Readonly<{
   path: string;
   body?: unknown;
   signal: AbortSignal;
-  /** Default: 8 MiB. */
+  /** Max size of a response; default: 8 MiB. */
   responseLimitBytes?: number;
 }>;
 

@@ -45,7 +45,7 @@ export type IncomingResponse = ResponseHead & Readonly<{ body: Uint8Array<ArrayB
 export function createHttpClient({ signal, connectionsMax }: HttpClientOptions): HttpClient {
   let pendingAgent: Promise<Agent> | undefined;
   const inFlight = new Set<Exchange>();
-  // With a listener per request, removing one would take longer the more there are.
+  // One listener serves all requests: with many listeners, removing one would be slow.
   signal.addEventListener("abort", () => {
     inFlight.forEach((exchange) => exchange.stop(signal.reason));
     void pendingAgent?.then((agent) => agent.destroy());

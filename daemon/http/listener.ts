@@ -13,7 +13,7 @@ import { hasOneHost, replaceTarget } from "./request-target.ts";
 
 export type ListenOptions = Readonly<{
   host: string;
-  /** 0 requests a free port. */
+  /** Port to listen on; 0 picks a free one. */
   port: number;
   /** The setting that specifies the port, for the message when it is in use. */
   setting: string;

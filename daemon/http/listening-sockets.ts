@@ -8,7 +8,7 @@ export type ListenAddress = Readonly<{
   /** Identifies the listener: in a hot restart, the new process inherits the sockets of the listener with this name. */
   name: string;
   host: string;
-  /** 0 requests a free port. */
+  /** Port to listen on; 0 picks a free one. */
   port: number;
   sockets: number;
 }>;

@@ -18,7 +18,7 @@ export type ApiSecurity = "bearer" | "apiKey";
 /** One method of a path, as in OpenAPI. */
 export type ApiOperation = Readonly<{
   method: "get" | "post";
-  /** With path parameters as `{name}`. */
+  /** Path, with parameters as `{name}`. */
   path: string;
   summary: string;
   description?: string;
@@ -30,7 +30,7 @@ export type ApiOperation = Readonly<{
   security?: readonly ApiSecurity[];
   /** A listener other than the one that serves the document. */
   server?: Readonly<{ url: string; description: string }>;
-  /** By status; other responses are `{error}`. */
+  /** Responses by status; all others are `{error}`. */
   responses: Readonly<Record<number, ApiResponse>>;
 }>;
 

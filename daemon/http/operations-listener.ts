@@ -17,7 +17,7 @@ type OperationsSources = Readonly<{
   /** Whether `/metrics` includes exemplars for clients that request OpenMetrics. */
   hasExemplars?: boolean;
   readiness: () => Readiness;
-  /** If absent, `/configuration` is not served. */
+  /** The service's active configuration; if absent, `/configuration` is not served. */
   configuration?: () => ActiveConfiguration;
 }>;
 

@@ -43,7 +43,7 @@ export function createBoundedLog(log: Logger, bound: LineLimit = defaultBound): 
   };
 }
 
-/** For lines about settled payments: more than can settle in that time, so that every payment is logged. */
+/** Limit of lines about settled payments. More payments can't settle in that time, so every one is logged. */
 export const saleLineLimit: LineLimit = { lines: 1_000, everyMs: 10_000 };
 
 /** Limits lines of one kind that are not written to a log. */

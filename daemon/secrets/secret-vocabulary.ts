@@ -4,8 +4,8 @@
  */
 
 /**
- * Writes a pattern's letters in both cases, for a pattern that must also tell cases apart. The modifier `(?-i:)` would do, but with it,
- * V8 14.6 sometimes loses the flag `i` in a process that has compiled many patterns. The pattern must contain no range of letters.
+ * Writes a pattern's letters in both cases, for a pattern that must also tell cases apart. The modifier `(?-i:)` would do, but with it, V8
+ * 14.6 sometimes loses the flag `i` in a process that has compiled many patterns. The pattern must not contain ranges such as `a-z`.
  */
 export function inAnyCase(source: string): string {
   return source.replace(/\\.|\[(?:\\.|[^\]\\])*\]|[a-z]/gi, (part) => {

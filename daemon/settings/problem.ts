@@ -33,7 +33,7 @@ export class SettingsError extends Error {
     this.#given = given;
   }
 
-  /** Undefined if the settings file could not be read. */
+  /** The given settings; undefined if the settings file could not be read. */
   get given(): GivenSettings | undefined {
     return this.#given;
   }

@@ -38,7 +38,8 @@ export type AnvilClient = Disposable &
     request<T>(method: string, params?: readonly unknown[]): Promise<T>;
   }>;
 
-// A wall-clock timeout: measuring this process's running time would take ten timers per call, and a chain gets many calls.
+// This timeout ignores whether the process was suspended: to measure its running time would take ten timers per call, and a chain gets many
+// calls.
 const timeout = (ms: number) => AbortSignal.timeout(ms);
 
 /** Creates a client that connects on the first call. Disposing of it closes the connections. */

@@ -90,7 +90,7 @@ export async function startAnvil(options: AnvilOptions, dependencies: AnvilDepen
     if (!gone) await chain.checkpoint();
   });
   const blockTimeMs = options.blockTimeSeconds * 1_000;
-  // At multiples of the block time, so that the chain's time never runs ahead: under load, blocks get fuller, not more frequent.
+  // Mines blocks at multiples of the block time, so that the chain's time never runs ahead: under load, blocks get fuller, not more frequent.
   const intervalMs = () => blockTimeMs - (now() % blockTimeMs);
   const failed = (err: unknown) =>
     log.error({ event: "block-not-made", err }, "no block was produced; retrying at the next block time");

@@ -96,7 +96,7 @@ export function createSignerWatch(
     },
     /** Registers a listener that is called as soon as no account can settle any more. */
     onShortage: (listener: () => void): void => void (notifyShortage = listener),
-    /** In the chain's native currency; unknown balances are absent. */
+    /** The accounts' balances in the chain's native currency; unknown ones are absent. */
     balances: (): ReadonlyMap<Hex, number> => new Map(accounts.flatMap(readBalance)),
     usable: (): ReadonlyMap<Hex, boolean> =>
       new Map(accounts.map((account) => [account.signer.address, explain(account) === undefined])),

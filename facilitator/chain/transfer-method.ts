@@ -20,7 +20,7 @@ export type Transfer = Readonly<{
   contract: Hex;
   payer: Hex;
   payTo: Hex;
-  /** In the asset's smallest unit. */
+  /** Amount in the asset's smallest unit. */
   amount: bigint;
   authorizationNonce: Hex;
   callData: Hex;

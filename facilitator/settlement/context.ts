@@ -26,7 +26,7 @@ export type SettlementContext = Readonly<{
   clock: () => number;
   monotonicMs: () => number;
   pause: Pause;
-  /** In the range [0, 1). */
+  /** Random number in the range [0, 1). */
   random: () => number;
   /** Aborts when the process is stopping. */
   signal: AbortSignal;

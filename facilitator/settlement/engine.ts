@@ -70,7 +70,7 @@ export type Engine = AsyncDisposable &
   Readonly<{
     progress: (payment: Pick<SignedPayment, "id">) => Promise<RecordedSettlement | undefined>;
     callInFlight: (id: Hex) => Hex | undefined;
-    /** Undefined in a replica that is not settling. */
+    /** The settling part of the engine; undefined in a replica that is not settling. */
     settling: () => SettlementProcess | undefined;
     /** Returns whether the ledger is usable, from cached state. */
     readiness: () => ReadinessCheck;

@@ -40,7 +40,7 @@ export type Attempt = Readonly<{
  */
 export type RecordedSettlement = Readonly<(Begun | Outcome) & { owner: string | undefined }>;
 
-/** In flight; with its newest transaction if there is one and the query selected it. */
+/** State of a settlement in flight, with its newest transaction if there is one and the query selected it. */
 type Begun = Readonly<{ state: "begun"; transaction?: Hex | undefined }>;
 
 export type Outcome = Readonly<

@@ -127,7 +127,7 @@ async function resolveOwner(
 }
 
 async function setOwner(entry: InFlightSettlement, { owner }: Caller, ownership: Ownership): Promise<void> {
-  // Set immediately, so that the second of two concurrent callers finds the first.
+  // Sets the owner immediately, so that the second of two concurrent callers finds the first.
   entry.owner = owner;
   if (!(await ownership.acquire(entry.settlement.id, owner))) entry.owner = undefined;
 }

@@ -44,7 +44,7 @@ export async function startEngine(
     inFlight: () => settlementProcess()?.book.size() ?? 0,
     /** Returns the age of the oldest in-flight settlement here, in milliseconds; 0 if none. */
     oldestMs: () => settlementProcess()?.book.oldestMs() ?? 0,
-    /** Undefined in a replica that is not settling. */
+    /** States of the signers; undefined in a replica that is not settling. */
     signerStates: () => settlementProcess()?.queues.states(),
     /** Records, for its first caller, a payment that a third party executed before we sent it; undefined if none did. */
     adopt: (payment: SignedPayment, caller: Caller) =>

@@ -18,7 +18,7 @@ import { PlainRead, type TickSnapshot, type PlainReadOwner } from "./plain-read.
 
 /**
  * The plain reads in one client's batch, which make up most of its calls: they are valid, cost what their method costs, and go to the node
- * with other calls because neither the cache nor an in-flight read can answer them. They pass every check that `handleCall` makes, in fewer
+ * with other calls because neither the cache nor an in-flight read can answer them. Plain reads pass every check of `handleCall` in fewer
  * steps, and are counted together.
  */
 export class PlainReads implements PlainReadOwner {
@@ -31,7 +31,7 @@ export class PlainReads implements PlainReadOwner {
   readonly #receiver: RunReceiver;
   /** Methods looked up so far, by name; undefined if their calls are never plain reads. */
   readonly #methods = new Map<string, Method | undefined>();
-  /** Undefined between ticks, and while no read counts as plain. */
+  /** State of the current tick; undefined between ticks, and while no read counts as plain. */
   #moment: TickSnapshot | undefined;
   readonly #leaveMoment = () => {
     this.#moment = undefined;

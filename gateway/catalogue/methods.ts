@@ -39,7 +39,7 @@ const perHead: CacheRule = { kind: "head" };
 const byHash: CacheRule = { kind: "hash" };
 const byRange: CacheRule = { kind: "logs" };
 const whileConnected: CacheRule = { kind: "constant" };
-/** For a method whose parameter at index `at` is a block. */
+/** Cache rule of a method whose parameter at index `at` is a block. */
 const byBlock = (at: number): CacheRule => ({ kind: "block", at });
 
 const blockOrNull = "block object, or null";
@@ -60,7 +60,7 @@ const submits = { repeatable: false, whileBehind: true, paramsBytes: dataBytes }
 const readsLogs = { limit: { kind: "logs" }, paramsBytes: listBytes, timeoutMs: 20_000 } as const;
 const traceMs = 30_000;
 const tracesRange = { limit: { kind: "traceRange" }, paramsBytes: listBytes, timeoutMs: traceMs } as const;
-/** For a method with tracer options at parameter `at`. */
+/** Limit and timeout of a method with tracer options at parameter `at`. */
 const traces = (at: number) => ({ limit: { kind: "tracer", at }, timeoutMs: traceMs }) as const;
 const tracesCall = {
   limit: { kind: "tracer", at: 2, overrides: true },

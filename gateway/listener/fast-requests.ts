@@ -138,11 +138,11 @@ type HttpVersion = "1.0" | "1.1";
 type FastHead = Readonly<{
   method: FastMethod;
   version: HttpVersion;
-  /** Undefined if the body is chunked. */
+  /** Length of the body; undefined if it is chunked. */
   lengthBytes: number | undefined;
   facts: Omit<RequestInfo, "remoteAddress">;
   origin: string | undefined;
-  /** Absent in some HTTP/1.0 requests. */
+  /** Host header; absent in some HTTP/1.0 requests. */
   host: string | undefined;
   /** Whether the connection closes after the response (RFC 9112, section 9.3). */
   isLast: boolean;

@@ -110,7 +110,10 @@ export class BatchResponseReading {
 /** Matches an id that is the first, second or last member of a response: text at the end of an object can't be part of a string or of an inner object. */
 const idAtStart = /^\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*("[^"\\]*"|\d+|null)\s*,/;
 const idAtEnd = /,\s*"id"\s*:\s*("[^"\\]*"|\d+|null)\s*\}$/;
-/** Max length of a response that is searched for its id. A longer one must have its id, of at most `idBytes`, at either end, where nodes write it. */
+/**
+ * Max length of a response that is searched for its id. In a longer response, the id, of at most `idBytes`, must be at either end, where
+ * nodes write it.
+ */
 const searchedBytes = 65_536;
 const idBytes = 2_048;
 

@@ -16,7 +16,7 @@ import { batchErrorId, type NodeCall } from "./node-call.ts";
 
 export type ResponseHead = Readonly<{
   status: number;
-  /** Absent if the body is chunked or ends when the connection closes. */
+  /** Length of the body; undefined if it is chunked or ends when the connection closes. */
   lengthBytes: number | undefined;
   chunked: boolean;
   keepAlive: boolean;

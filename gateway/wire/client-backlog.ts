@@ -27,7 +27,7 @@ export class ClientBacklog implements Disposable {
   readonly #target: WrittenTo;
   readonly #memory: ClientBytes;
   #queue: Readonly<{ head: Buffer; bytes: Buffer }>[] = [];
-  /** Offset at which the first item in the queue continues. */
+  /** Number of bytes of the queue's first item that were written. */
   #at = 0;
   /** Bytes in the queue; a buffer counts until all of it has been written. */
   #bytes = 0;
@@ -57,7 +57,7 @@ export class ClientBacklog implements Disposable {
 
   /**
    * Writes bytes, in call order. Returns false if the caller should wait until `drained` returns true. A `head` is sent right before the
-   * bytes, in the same write; the two are joined only when the client reads. At most `pieceBytes` may follow a head.
+   * bytes, in the same write; the two are joined only when the client reads. With a head, `bytes` has at most `pieceBytes`.
    */
   write(bytes: Buffer, head: Buffer = emptyBuffer): boolean {
     if (!this.isWaiting && bytes.length <= directBytes) {

@@ -5,7 +5,7 @@ import type { Placement } from "./container-args.ts";
 
 export type PublishOptions = Readonly<{
   publishAddress: string;
-  /** Absent ports are not published. */
+  /** Host ports by name; ports that are absent are not published. */
   hostPorts: Readonly<Partial<Record<HostPortName, number>>>;
 }>;
 

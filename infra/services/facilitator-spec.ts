@@ -19,7 +19,7 @@ export type FacilitatorArgs = CommonArgs &
   Readonly<{
     /** Ledger database shared by replicas; if absent, the ledger is a file that belongs to one process. */
     database?: Database | undefined;
-    /** Default: one. */
+    /** Number of replicas; default: one. */
     replicas?: Replicas | undefined;
     /** Whether a change to its settings triggers a hot restart in the container. By default, the container or pod is replaced. */
     isHandedOver?: boolean | undefined;

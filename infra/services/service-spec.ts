@@ -122,7 +122,7 @@ export type ServiceSpec = Readonly<{
   /** Port that serves `/metrics`; absent if the service has no metrics, or if they are unreachable. */
   metrics?: MetricsSpec;
   seed?: SeedSpec;
-  /** Undefined if there is nothing to probe. */
+  /** Health check; undefined if there is nothing to probe. */
   health: HealthSpec | undefined;
   limits: ResourceLimits;
   /** Max open files for the service's process; if absent, the engine's limit applies. */

@@ -180,7 +180,7 @@ function readObject(schema: unknown, path: string, types: Record<string, ObjectT
 
 function readProperty(schema: unknown, path: string, types: Record<string, ObjectType>): Property {
   const whole = jsonSchema.parse(schema);
-  // Several formats for one type, such as IPv4 and IPv6 addresses.
+  // A value with several formats, such as IPv4 and IPv6 addresses, has one type.
   const parsed = whole.anyOf === undefined ? whole : { ...whole, ...jsonSchema.parse(whole.anyOf[0]) };
   const described = whole.description === undefined ? {} : { description: whole.description };
   if (parsed.properties !== undefined) {

@@ -7,7 +7,7 @@ import {
   type NodeVersion,
 } from "../versions.ts";
 
-/** In the order in which they are written. */
+/** The fields of `monitor_config`, in the order in which they are written. */
 export const monitorFields: readonly MonitorField[] = [
   "enabled",
   "jobName",

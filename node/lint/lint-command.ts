@@ -13,7 +13,7 @@ export type LintCommandOptions = Readonly<{
   /** Files; `-` is standard input. */
   configPaths: readonly string[];
   nodeVersion?: string | undefined;
-  /** For humans, programs, code scanning, or a GitHub workflow log. */
+  /** Output format: for humans, programs, code scanning, or a GitHub workflow log. */
   format: "text" | "json" | "sarif" | "github";
   /** URL of the directory `docs/`, which SARIF logs link to. */
   docsUrl: string;

@@ -10,7 +10,7 @@ import type { Target } from "./targets.ts";
 
 export type OverviewOptions = Readonly<{
   host: string;
-  /** 0 requests a free port. */
+  /** Port to listen on; 0 picks a free one. */
   port: number;
   /** Name of the port's setting, for the error message when the port is already in use. */
   setting: string;

@@ -10,7 +10,7 @@ export type KillSwitch = Readonly<{
 
 type Kill = Readonly<{ at: number; isAfter: boolean; report: () => void }>;
 
-/** Never resolves, as for a killed process. */
+/** A call of a killed process, which never resolves. */
 const forever = () => new Promise<never>(() => {});
 
 export function createKillSwitch(): KillSwitch {

@@ -22,7 +22,7 @@ export class HeldConnection {
   readonly socket: Socket;
   /** Address key under which the connection is counted; undefined: not counted. */
   address: string | undefined;
-  /** Undefined if node:http serves the connection. */
+  /** Server of the connection; undefined if node:http serves it. */
   server: ConnectionServer | undefined;
   cut: () => void;
   #request: IncomingMessage | undefined;

@@ -91,7 +91,7 @@ export async function signBatch(
       return [];
     }
     const nonce = replaced === undefined ? nonces.acquire() : replaced.nonce;
-    // Before signing, which may take seconds with a remote key.
+    // Marks the entries before signing, which may take seconds with a remote key.
     for (const entry of entries) entry.signed = true;
     return [{ replaced, entries, firstEntry, fees, nonce, gas: job.gas }];
   });

@@ -46,7 +46,7 @@ export function findBinDirectory({ seed }: Pick<ServiceSpec, "seed">): string | 
 
 export type NodeWorkspace = ProgramLocation &
   Readonly<{
-    /** Defaults to the specification's family. */
+    /** Family of the node; default: the specification's. */
     family?: NodeFamily;
     files?: readonly MountedFile[];
   }>;

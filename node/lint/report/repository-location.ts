@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 export const standardInput = "-";
 
 export type RepositoryLocation = Readonly<{
-  /** If the file is in the repository, relative to it, with slashes; otherwise as given. */
+  /** Path of the file: relative to the repository if the file is in it, with slashes; otherwise as given. */
   path: string;
   /** The path as a URI reference (RFC 3986): relative to the repository if `isRelative`, otherwise a file URL. */
   uri: string;

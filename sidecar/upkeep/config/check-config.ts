@@ -16,7 +16,7 @@ import type { AuditedConfig, UpkeepState } from "../state/upkeep-state.ts";
 export type Judgement = Readonly<{
   again: boolean;
   wakeInMs?: number;
-  /** Set if restoring the last good content failed. */ written?: ConfigWriteResult;
+  /** Result of restoring the last good content, if that failed. */ written?: ConfigWriteResult;
 }>;
 
 export type ConfigCheck = Readonly<{ reading: ConfigReading; auditedThen: AuditedConfig | undefined }>;

@@ -24,7 +24,7 @@ export const controlView = z.object({
   mode: z.enum(["adopt", "enforce", "observe"]),
   authority: z.enum(["acts", "waits", "observes"]),
   hold: hold.optional(),
-  /** Absent until the first check of the node. */
+  /** The sidecar's plan; absent until the first check of the node. */
   plan: shownPlan.optional(),
   upgrade: shownUpgrade.optional(),
 });

@@ -8,7 +8,7 @@ export type ReachabilityOptions = Readonly<{
   /** Programs with an absolute path; these may be on a different file system than the working directory. */
   programs: readonly string[];
   programDeadline: () => FileDeadline;
-  /** For the driver's own checks, in case that the file system starts to hang in between. */
+  /** Deadline for the driver's own checks, in case the file system starts to hang meanwhile. */
   problemDeadline: () => FileDeadline;
 }>;
 

@@ -79,7 +79,7 @@ function describeRemedy({ authority, command: enable }: AutoPruneOff, command: C
 
 type AutoPruneOff = Extract<AutoPrune, { kind: "off" }>;
 
-/** Progress of pruning, and the chain's height when pruning last advanced. A plain value, replaced at each query. */
+/** Progress of pruning, and the chain's height when pruning last advanced. The value is replaced at each query. */
 type PruneProgress = Readonly<{
   reserved: bigint | undefined;
   /** Time (monotonic) at which pruning last advanced, or at which progress was first observed. */

@@ -9,7 +9,7 @@ export type PushIdentity = Readonly<{ job: string; instance?: string | undefined
 
 type TrackedGroup = Readonly<{
   group: PushGroup;
-  /** Absent if nothing was ever pushed to the group. */
+  /** Earlier pushes to the group; undefined if there were none. */
   seen: PushObservations | undefined;
   ageMs: number;
   isStale: boolean;

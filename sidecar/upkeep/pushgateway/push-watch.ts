@@ -16,7 +16,7 @@ import { readPushGroups, type PushgatewayOptions } from "./push-groups.ts";
 export type PushWatchOptions = PushgatewayOptions & Readonly<{ staleAfterMs: number; signal: AbortSignal }>;
 
 export type PushWatchDependencies = Readonly<{
-  /** Undefined while pushing is not configured, "unknown" while it can't be determined. */
+  /** Group to which the node pushes; undefined while pushing is not configured, "unknown" while the group can't be determined. */
   identity: () => PushIdentity | "unknown" | undefined;
   board: ConditionBoard;
   clock: Clock;

@@ -44,7 +44,7 @@ export type UnresponsivePeriod = Readonly<{
 }>;
 
 export type UnhealthyPeriod = Readonly<{
-  /** Since when (`HealthWatch.ranMs`); for a node that is catching up, when it last got closer to its references. */
+  /** Start of this state (`HealthWatch.ranMs`); for a node that is catching up, when it last got closer to its references. */
   sinceMs: number;
   /** Min number of blocks by which the node has been behind since then; Infinity if it wasn't compared. */
   nearestBlocks: number;
@@ -53,7 +53,7 @@ export type UnhealthyPeriod = Readonly<{
 export type ProcessState = Readonly<{
   requestedStart?: RequestedStart | undefined;
   started?: Promise<NodeStart> | undefined;
-  /** Set while the node's RPC does not respond; undefined if it responds or can't be queried. */
+  /** Period for which the node's RPC has not responded; undefined if it responds or can't be queried. */
   unresponsive?: UnresponsivePeriod | undefined;
   /** Whether the process was visible while the node responded, so that it has exited if it is no longer visible. */
   wasSeen: boolean;

@@ -14,7 +14,7 @@ export type NodeIdentity = Readonly<{
   configPath: string;
   /** Absolute path of node.conf as configured. A link to the current release keeps its path when it is redirected. */
   namedPath: string;
-  /** Absent until node.conf has been readable for the first time. */
+  /** Path of the node's data; absent until node.conf has been readable for the first time. */
   dataPath?: string | undefined;
   chainId: number;
   /** The chain id that the node reported; the expected one may be a wrong setting that is later corrected. */

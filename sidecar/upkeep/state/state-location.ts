@@ -66,7 +66,7 @@ export function mayWrite(directory: string): boolean {
   }
 }
 
-/** Undefined if the settings specify neither a node nor a directory. */
+/** Lists the directories in which a sidecar with these settings may have its state; undefined if they specify neither a node nor a directory. */
 export function findControlLocations(
   settings: StateLocationSettings,
   userStateDirectory: string,

@@ -49,7 +49,7 @@ type Healthy = Readonly<{ hash: string; proof: HealthEvidence; atMs: number }>;
 /** A failed restart to retry, and the reason. `isRequested`: the operator requested the retry, so the budget doesn't limit it. */
 type RestartRetry = FailedRestart & Readonly<{ why: string; isRequested?: boolean }>;
 
-/** By `gatehouse adopt`, by the mode `enforce`, or (before 0.1.0) because an earlier version had acted on the node. */
+/** Approval to act: by `gatehouse adopt`, by the mode `enforce`, or (before 0.1.0) because an earlier version had acted on the node. */
 export type Adoption = Readonly<{ by: "command" | "setting" | "earlier version"; atMs: number }>;
 
 export type AuditedConfig = Readonly<{
@@ -106,7 +106,7 @@ export function openUpkeepState(directory: string) {
     nodeHas: openFact<string>(store, "nodeHas"),
     /** Fingerprint of the configuration that the node is known to have started with; absent if that is only assumed. */
     startedWith: openFact<string>(store, "startedWith"),
-    /** Absent in state from an older version, which retained only verified configurations. */
+    /** Last healthy configuration; absent in state from an older version, which retained only verified ones. */
     healthy: openFact<Healthy>(store, "healthy"),
     hold: openFact<Hold>(store, "hold"),
     restartInFlight: openFact<RestartInFlight>(store, "restartInFlight"),

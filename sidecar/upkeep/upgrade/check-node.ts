@@ -31,7 +31,10 @@ export function explainBlockedUpgrade({ authority, driver, state }: UpgradeConte
   return explainStoreFailure(state.store);
 }
 
-/** After a kill, an unrecorded step would be mistaken for another: a verified version would be rolled back, or old data restored twice. */
+/**
+ * Explains why steps can't be recorded. After a kill, an unrecorded step would be mistaken for another: a verified version would be rolled
+ * back, or old data restored twice.
+ */
 export function explainStoreFailure({ failure }: Pick<StateStore, "failure">): string | undefined {
   const message = failure()?.message;
   return message && `It is blocked, because its progress can't be stored: ${message} It then continues automatically.`;

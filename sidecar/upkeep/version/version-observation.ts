@@ -13,7 +13,10 @@ export type VersionState = Readonly<{
 
 export type ObservedVersion = Observation<VersionState>;
 
-/** Undefined until node and tool had a chance to report the version. `locationDoubt`: why the location is inconsistent with it. */
+/**
+ * Determines the node's version; undefined until node and tool had a chance to report it. `locationDoubt`: why the location is inconsistent
+ * with it.
+ */
 export async function trackVersion({
   version: seen,
   observer,

@@ -5,7 +5,7 @@ import { mutations, type Mutation } from "./mutations.ts";
 
 type Result = Readonly<{ mutation: Mutation; crashes: string; noticed: string | undefined }>;
 
-/** Number of crashes for which a fault may stay undetected. */
+/** Max number of crashes until a fault must be detected. */
 const [crashesMax = "10000", ...words] = process.argv.slice(2);
 const timeoutMs = 60_000 + Number(crashesMax) * 100;
 

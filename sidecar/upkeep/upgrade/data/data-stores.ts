@@ -54,7 +54,7 @@ export async function findStores(
 /** Size of the data, free space next to it, and whether the file system supports cloning, in which case a copy takes hardly any space. */
 export type CopyCost = Readonly<{ bytes: number; freeBytes: number; isCloned: boolean }>;
 
-/** Undefined if the time limit is exceeded. */
+/** Estimates what a copy of the data takes; undefined if the time limit is exceeded. */
 export async function estimateCopyCost({ path }: UpgradeStore, limits: Limits): Promise<CopyCost | undefined> {
   const command = ["du", "-s", "-B1", "--", path] as const;
   const sizeResult = await runProcess({ command, directory: "/", outputLimitBytes: 65_536, ...limits });
