@@ -9,6 +9,7 @@ import type { NetworkOptions, NetworkSeller } from "./network-options.ts";
 import { nameSetting } from "./setting-name.ts";
 import { sumSpent, type Sales } from "./settlement/ledger/sales.ts";
 import type { FacilitatorSettings } from "./settings.ts";
+import { rejectSmallClaim } from "./unpaid-calls.ts";
 
 const limits = {
   verificationsPerMinute: "verifications per minute",
@@ -127,7 +128,10 @@ export function createTermsChecks(
   };
   /** Exempts only remainders, which could otherwise never leave their channel; smaller parts could be moved unit by unit. */
   const rejectSmall = async (payment: SignedPayment, caller: Caller): Promise<Rejection | undefined> => {
-    const rejection = sellers.rejectAmount(payment, caller) ?? rejectAmount(payment, minAmount(payment.asset));
+    const rejection =
+      sellers.rejectAmount(payment, caller) ??
+      rejectAmount(payment, minAmount(payment.asset)) ??
+      (caller.isKnown === true ? undefined : rejectSmallClaim(payment, minAmount(payment.asset)));
     const isExempt = rejection !== undefined && payment.isRemainder === true && (await isRecorded(payment));
     return isExempt ? undefined : rejection;
   };

@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
 import { createLog } from "#daemon/log/log.ts";
+import { channelsAddress, encodeClaims } from "#x402/batch-settlement/channel.ts";
 import type { Rejection } from "#x402/reason.ts";
 import { ChainError } from "./chain/chain-error.ts";
 import { createTransfers, type TransferDependencies, type TransferOptions } from "./transfers.ts";
+import { buildChannelConfig, sampleSettlement } from "./testing/sample-settlement.ts";
 import { createMinAmounts } from "./network.ts";
 import { rejectAmount } from "./seller-limits.ts";
 
@@ -34,7 +36,11 @@ const unreachableError = new ChainError("unreachable", "the node is not reached"
 /** Creates transfers on behalf of a sale, on a chain that has settled nothing. */
 function createSaleTransfers(
   engine: Partial<Record<keyof TransferDependencies["engine"], () => Promise<unknown>>>,
-  { checkSigner, minAmount = 1n }: Readonly<{ checkSigner?: () => Promise<Rejection | undefined>; minAmount?: bigint }>,
+  {
+    checkSigner,
+    minAmount = 1n,
+    isKnown = false,
+  }: Readonly<{ checkSigner?: () => Promise<Rejection | undefined>; minAmount?: bigint; isKnown?: boolean }>,
 ) {
   const dependencies = {
     engine: { hasBegun: async () => false, progress: async () => undefined, ...engine },
@@ -60,7 +66,7 @@ function createSaleTransfers(
     minAmount: () => minAmount,
   };
   const transfersFor = createTransfers(options, dependencies as unknown as TransferDependencies);
-  return transfersFor({ kind: "sale", owner: "a sale" });
+  return transfersFor({ kind: "sale", owner: "a sale", isKnown });
 }
 
 test("rejects settling less than the minimum out of a larger signed maximum, and settles 0 without a transaction", async () => {
@@ -80,6 +86,23 @@ test("rejects settling less than the minimum out of a larger signed maximum, and
   });
   expect(await transfers.settle(use(500n))).toMatchObject({ result: { state: "settled" } });
   expect(await transfers.settleNothing(use(0n))).toMatchObject({ result: { state: "unused" } });
+});
+
+test("settles a stranger's claim only if it moves the minimum per voucher", async () => {
+  const engine = { settle: async () => ({ state: "settled", transaction: "0x44" }) };
+  const voucher = { channel: buildChannelConfig(sampleSettlement), maxClaimableAmount: 9_000n };
+  const claims = [1n, 2n, 3n].map((totalClaimed) => ({ voucher, signature: "0x12" as const, totalClaimed }));
+  const { walletSignature: _, ...payment } = signedByWallet;
+  const claim = { ...payment, contract: channelsAddress, callData: encodeClaims(claims, "0x34") };
+  const settle = async (amount: bigint, isKnown: boolean) =>
+    (await createSaleTransfers(engine, { minAmount: 500n, isKnown }).settle({ ...claim, amount })).result;
+  const message = "3 vouchers claim 1499 of the token's smallest units, but the minimum for them is 1500";
+  expect(await settle(1_499n, false)).toMatchObject({
+    state: "rejected",
+    rejection: { reason: "invalid_exact_evm_transaction_simulation_failed", message: expect.stringContaining(message) },
+  });
+  expect(await settle(1_500n, false)).toMatchObject({ state: "settled" });
+  expect(await settle(500n, true)).toMatchObject({ state: "settled" });
 });
 
 /** Settles a contract wallet's payment; a copy starts while the wallet is queried, or never. */

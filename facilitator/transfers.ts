@@ -15,7 +15,7 @@ import { payerNotesMax } from "./settlement/ownership.ts";
 import type { RecordedSettlement } from "./settlement/settlement.ts";
 import type { ComparedEngine } from "./settlement/start-engine.ts";
 import { createTermsChecks, type SellerLimits } from "./seller-limits.ts";
-import { rejectUnpaidRefund } from "./unpaid-refund.ts";
+import { rejectUnpaidRefund } from "./unpaid-calls.ts";
 
 export type TransferOptions = Pick<Transfers, "assets"> &
   Readonly<{

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { rejectUnpaidRefund } from "./unpaid-refund.ts";
+import { rejectUnpaidRefund } from "./unpaid-calls.ts";
 
 const asset = `0x${"0a".repeat(20)}` as const;
 
