@@ -73,7 +73,7 @@ export async function startGateway(
 ): Promise<Gateway> {
   await using startedResources = new AsyncDisposableStack();
 
-  const policy = startedResources.use(startLivePolicy(settings, { log, files, settingNames })).current;
+  const policy = startedResources.use(await startLivePolicy(settings, { log, files, settingNames })).current;
   const turns = new SharedTurns({ now, later: setImmediate });
   const head = new Head(settings.head, { now, wallClock: Date.now });
   const cache = new ResponseCache(settings.cache);

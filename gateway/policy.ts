@@ -110,10 +110,10 @@ const fileSchema = z.strictObject(policyFields).partial();
  *
  * @throws {StartupError} when the file can't be used at startup, or a listener refers to an unknown tier.
  */
-export function startLivePolicy(
+export async function startLivePolicy(
   settings: LivePolicySettings,
   { settingNames, ...dependencies }: WatchedFileDependencies & Readonly<{ settingNames: SettingNames }>,
-): LivePolicy {
+): Promise<LivePolicy> {
   const { policyPath } = settings;
   const state: { policy: Policy } = { policy: createPolicy(settings) };
   const missingTier = findMissingTier(state.policy, settings, settingNames);
@@ -126,8 +126,8 @@ export function startLivePolicy(
     return problem === undefined ? fileResult : { ok: false, problems: [problem] };
   };
   const apply = (policy: Policy) => void (state.policy = policy);
-  const watcher = watchFile({ path: policyPath, setting: settingNames.key("policyPath"), read, apply }, dependencies);
-  return { current, [Symbol.asyncDispose]: () => watcher[Symbol.asyncDispose]() };
+  const file = { path: policyPath, setting: settingNames.key("policyPath"), read, apply };
+  return { current, ...(await watchFile(file, dependencies)) };
 }
 
 /** Describes a listener whose tier is missing; returns undefined if there is none. A listener without callers' names has the tier of its own name. */

@@ -69,7 +69,7 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   );
   const { program, places } = kept;
   releases = keptResources.use(
-    watchReleases(settings, { program, places, stateDirectory, health, files, board, clock, log }),
+    await watchReleases(settings, { program, places, stateDirectory, health, files, board, clock, log }),
   );
   keptResources.use(await listenForControl(state.directory, kept.control, { log, mask }));
   context.yields(async () => {

@@ -8,7 +8,7 @@ import { generousMs } from "../testing/until.ts";
 import { createLog } from "../log/log.ts";
 import { StartupError } from "../process/startup-error.ts";
 import { createActiveFiles } from "./active-files.ts";
-import { openWatchedFile, watchFile, type FileReading, type WatchedFileDependencies } from "./watched-file.ts";
+import { watchFile, type FileReading, type WatchedFileDependencies } from "./watched-file.ts";
 
 let folder: string;
 let path: string;
@@ -46,13 +46,13 @@ function readAny(content: unknown): FileReading<object> {
 const open = [
   [
     "synchronously",
-    async (apply: (value: object) => void, dependencies: WatchedFileDependencies) =>
+    (apply: (value: object) => void, dependencies: WatchedFileDependencies) =>
       watchFile({ ...file(), read: readAny, apply }, dependencies),
   ],
   [
     "asynchronously",
     (apply: (value: object) => void, dependencies: WatchedFileDependencies) =>
-      openWatchedFile({ ...file(), read: async (content) => readAny(content), apply }, dependencies),
+      watchFile({ ...file(), read: async (content) => readAny(content), apply }, dependencies),
   ],
 ] as const;
 
@@ -87,12 +87,15 @@ it.each(open)("aborts startup with each problem of the content as one entry, ope
   await expect(opened(() => undefined, reporting())).rejects.toMatchObject({ problems, message: problems.join("\n") });
 });
 
-function follow() {
+async function follow() {
   hold("{ at: 1 }");
   const taken: object[] = [];
   const metrics = new Registry();
   const dependencies = reporting(metrics);
-  const watchedFile = watchFile({ ...file(), read: readAny, apply: (value) => void taken.push(value) }, dependencies);
+  const watchedFile = await watchFile(
+    { ...file(), read: readAny, apply: (value) => void taken.push(value) },
+    dependencies,
+  );
   return {
     watchedFile,
     taken: (at: number) => expect.poll(() => taken.at(-1)).toEqual({ at }),
@@ -103,7 +106,7 @@ function follow() {
 }
 
 it("is reloaded on each change after its folder was removed and recreated", async () => {
-  const { watchedFile, taken, missed } = follow();
+  const { watchedFile, taken, missed } = await follow();
   await using _watched = watchedFile;
   await taken(1);
   rmSync(join(folder, "data"), { recursive: true });
@@ -115,7 +118,7 @@ it("is reloaded on each change after its folder was removed and recreated", asyn
 });
 
 it("is reloaded on each change after a link to a different file replaced it", async () => {
-  const { watchedFile, taken } = follow();
+  const { watchedFile, taken } = await follow();
   await using _watched = watchedFile;
   await taken(1);
   writeFileSync(join(folder, "other"), "{ at: 2 }");
@@ -127,7 +130,7 @@ it("is reloaded on each change after a link to a different file replaced it", as
 });
 
 it("is reloaded after an in-place edit of the same length with its mtime restored", async () => {
-  const { watchedFile, taken } = follow();
+  const { watchedFile, taken } = await follow();
   await using _watched = watchedFile;
   await taken(1);
   const { atime, mtime } = statSync(path);
@@ -137,14 +140,14 @@ it("is reloaded after an in-place edit of the same length with its mtime restore
 });
 
 it("is reloaded if it changes before the watch starts", async () => {
-  const { watchedFile, taken } = follow();
+  const { watchedFile, taken } = await follow();
   await using _watched = watchedFile;
   writeFileSync(path, "{ at: 22 }");
   await taken(22);
 });
 
 it("is reloaded when its folder link is swapped as by Kubernetes", async () => {
-  const { watchedFile, taken } = follow();
+  const { watchedFile, taken } = await follow();
   await using _watched = watchedFile;
   for (const at of [2, 3]) {
     mkdirSync(join(folder, `..${at}`));
@@ -158,7 +161,7 @@ it("is reloaded when its folder link is swapped as by Kubernetes", async () => {
 });
 
 it("reports the active content, and that the current file is not active", async () => {
-  const { watchedFile, taken, missed, listed, metric } = follow();
+  const { watchedFile, taken, missed, listed, metric } = await follow();
   await using _watched = watchedFile;
   const first = listed();
   expect(first).toEqual({ setting: "a.setting", path, sha256: hash("sha256", "{ at: 1 }"), readAt: first?.readAt });

@@ -1,4 +1,4 @@
-import { statSync, type Stats } from "node:fs";
+import type { Stats } from "node:fs";
 import { stat } from "node:fs/promises";
 import { hash } from "node:crypto";
 import type { Logger } from "../log/log.ts";
@@ -16,8 +16,8 @@ type WatchedFileOptions<Value> = Readonly<{
   path: string;
   /** The setting that specifies the file, for messages. */
   setting: string;
-  /** Reads the parsed JSON5. */
-  read: (content: unknown) => FileReading<Value>;
+  /** Reads the parsed JSON5; one read ends before the next starts. */
+  read: (content: unknown) => FileReading<Value> | Promise<FileReading<Value>>;
   /** Applies the value, including the first one. */
   apply: (value: Value) => void;
 }>;
@@ -27,7 +27,10 @@ export type WatchedFileDependencies = Readonly<{ log: Logger; files: ActiveFiles
 
 /** Time for which a file must stay unchanged before it is read, in case it is still being written. */
 const settleMs = 100;
-/** Interval between checks of a file. File system events are no alternative: they don't work if the folder is removed, on some file systems, or if the system runs out of watches. */
+/**
+ * Interval between checks of a file. File system events are no alternative: they don't work if the folder is removed, on some file systems,
+ * or if the system runs out of watches.
+ */
 const checkIntervalMs = 500;
 
 /**
@@ -36,106 +39,47 @@ const checkIntervalMs = 500;
  *
  * @throws {StartupError} when the file can't be used at startup.
  */
-export function watchFile<Value>(
-  { read, apply, ...file }: WatchedFileOptions<Value>,
-  dependencies: WatchedFileDependencies,
-): AsyncDisposable {
-  const watchedFile = createWatchedFile(file, dependencies);
-  const load = (): readonly string[] => {
-    const content = watchedFile.read();
-    if (!content.ok) return [content.message];
-    const readResult = read(content.value);
-    if (!readResult.ok) return readResult.problems;
-    apply(readResult.value);
-    watchedFile.recordActive(content.text);
-    return [];
-  };
-  watchedFile.requireUsable(load());
-  return watchedFile.follow(() => watchedFile.report(load()));
-}
-
-/** {@link WatchedFileOptions} with an asynchronous `read`. */
-type OpenFileOptions<Value> = Omit<WatchedFileOptions<Value>, "read"> &
-  Readonly<{ read: (content: unknown) => Promise<FileReading<Value>> }>;
-
-/**
- * Watches a file like {@link watchFile}, but reads asynchronously, one read at a time.
- *
- * @throws {StartupError} when the file can't be used at startup.
- */
-export async function openWatchedFile<Value>(
-  { read, apply, ...file }: OpenFileOptions<Value>,
-  dependencies: WatchedFileDependencies,
+export async function watchFile<Value>(
+  { path, setting, read, apply }: WatchedFileOptions<Value>,
+  { log, files }: WatchedFileDependencies,
 ): Promise<AsyncDisposable> {
-  const watchedFile = createWatchedFile(file, dependencies);
+  let stamp = "";
   const load = async (): Promise<readonly string[]> => {
-    const content = watchedFile.read();
+    // If stat fails, the read reports why, once; the stamp changes again when stat succeeds.
+    stamp = await findStamp(path);
+    const content = readJson5File(path);
     if (!content.ok) return [content.message];
     const readResult = await read(content.value);
     if (!readResult.ok) return readResult.problems;
     apply(readResult.value);
-    watchedFile.recordActive(content.text);
+    files.recordActive({ setting, path, sha256: hash("sha256", content.text) });
     return [];
   };
-  watchedFile.requireUsable(await load());
-  return watchedFile.follow(async () => watchedFile.report(await load()));
-}
-
-/** Creates the shared part of {@link watchFile} and {@link openWatchedFile}. */
-function createWatchedFile(
-  { path, setting }: Readonly<{ path: string; setting: string }>,
-  { log, files }: WatchedFileDependencies,
-) {
-  let stamp = "";
-  return {
-    read: () => {
-      // If stat fails, the read reports why, once; the stamp changes again when stat succeeds.
-      stamp = readStamp(path);
-      return readJson5File(path);
-    },
-    recordActive: (text: string) => files.recordActive({ setting, path, sha256: hash("sha256", text) }),
-    requireUsable: (problems: readonly string[]) => {
-      if (problems.length > 0) throw new StartupError(problems.map((problem) => `${setting}: ${path}: ${problem}`));
-    },
-    /** Reports the result of a reload. */
-    report: (problems: readonly string[]) => {
-      if (problems.length === 0) return log.info({ event: "file-reloaded", path }, `${setting} was reloaded`);
-      files.recordRejected(setting, problems);
-      log.error(
-        { event: "file-rejected", path },
-        `the previous content stays active; ${setting}: ${path}: ${problems.join(" ")}`,
-      );
-    },
-    follow: (reload: () => void | Promise<void>): AsyncDisposable => {
-      const check = async (signal: AbortSignal) => {
-        const found = await findStamp(path);
-        if (found === stamp) return;
-        // A file that is still being written changes again; a later check reads it.
-        await pauseInBackground(settleMs, signal);
-        const isSettled = (await findStamp(path)) === found;
-        if (isSettled && !signal.aborted) await reload();
-      };
-      const options = { name: `watch of ${setting}`, intervalMs: checkIntervalMs, failed: () => undefined };
-      const checks = poll(options, check, { log, pause: pauseInBackground });
-      // A check in progress may hang with the file system, such as NFS without its server.
-      return { [Symbol.asyncDispose]: async () => void checks[Symbol.asyncDispose]() };
-    },
+  const firstProblems = await load();
+  if (firstProblems.length > 0) throw new StartupError(firstProblems.map((text) => `${setting}: ${path}: ${text}`));
+  const check = async (signal: AbortSignal) => {
+    const found = await findStamp(path);
+    if (found === stamp) return;
+    // A file that is still being written changes again; a later check reads it.
+    await pauseInBackground(settleMs, signal);
+    const isSettled = (await findStamp(path)) === found;
+    if (!isSettled || signal.aborted) return;
+    const problems = await load();
+    if (problems.length === 0) return log.info({ event: "file-reloaded", path }, `${setting} was reloaded`);
+    files.recordRejected(setting, problems);
+    const text = `the previous content stays active; ${setting}: ${path}: ${problems.join(" ")}`;
+    log.error({ event: "file-rejected", path }, text);
   };
+  const options = { name: `watch of ${setting}`, intervalMs: checkIntervalMs, failed: () => undefined };
+  const checks = poll(options, check, { log, pause: pauseInBackground });
+  // A check in progress may hang with the file system, such as NFS without its server.
+  return { [Symbol.asyncDispose]: async () => void checks[Symbol.asyncDispose]() };
 }
 
 /**
  * Reads a stamp that changes when a file is written or replaced, without reading the file; empty if there is no file. If stat fails, the
  * stamp is the reason for the failure.
  */
-function readStamp(path: string): string {
-  try {
-    return formatStamp(statSync(path));
-  } catch (cause) {
-    return formatUnreadableStamp(cause);
-  }
-}
-
-/** Reads the same stamp as {@link readStamp} without blocking, for files on a file system that may hang. */
 export function findStamp(path: string): Promise<string> {
   return stat(path).then(formatStamp, formatUnreadableStamp);
 }

@@ -1,14 +1,21 @@
 import { expect, it } from "vitest";
 import { measureHeap } from "#daemon/testing/heap-size.ts";
-import { createProcessRateLimiter } from "../limits/rate-limiter.ts";
-import { identifyByCredential, logProxyNotices } from "./identify.ts";
+import { createProcessRateLimiter, type RateLimiter } from "../limits/rate-limiter.ts";
+import { identifyByCredential, logProxyNotices, verificationRates } from "./identify.ts";
+import { rejectCredential } from "../listener/http-errors.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { createSettingNames } from "../settings/names.ts";
 
-it("remembers an address that sent a token without retaining the request head it was sliced from", async () => {
-  const [heads, headBytes] = [500, 16_384];
-  const verifications = createProcessRateLimiter({ clients: heads }, { now: () => 0 });
-  const identify = identifyByCredential({
+const withToken = {
+  remoteAddress: "192.0.2.1",
+  authorization: "Bearer a.b.c",
+  forwardedFor: undefined,
+  traceContext: undefined,
+  requestId: undefined,
+};
+
+function identifyInvalidTokens(verifications: RateLimiter) {
+  return identifyByCredential({
     apiKeys: () => undefined,
     tokens: { recall: () => undefined, verify: () => Promise.resolve(undefined) },
     policy: () => {
@@ -17,6 +24,23 @@ it("remembers an address that sent a token without retaining the request head it
     verifications,
     addressOf: ({ forwardedFor = "" }) => forwardedFor,
   });
+}
+
+it("verifies a burst of new tokens of one address, and asks for a pause before the next one", async () => {
+  const identify = identifyInvalidTokens(createProcessRateLimiter({ clients: 10 }, { now: () => 0 }));
+  for (let token = 0; token < verificationRates.requestBurst; token += 1)
+    expect(await identify(withToken)).not.toHaveProperty("retryAfterSeconds");
+  const message = "this address sends too many new tokens; resend this one later";
+  const rejected = { kind: "rejected", message, retryAfterSeconds: 1 } as const;
+  expect(identify(withToken)).toEqual(rejected);
+  expect(rejectCredential(rejected)).toEqual({ status: 429, text: message, headers: [["Retry-After", "1"]] });
+  expect(await identify({ ...withToken, forwardedFor: "2001:db8::1" })).not.toHaveProperty("retryAfterSeconds");
+});
+
+it("remembers an address that sent a token without retaining the request head it was sliced from", async () => {
+  const [heads, headBytes] = [500, 16_384];
+  const verifications = createProcessRateLimiter({ clients: heads }, { now: () => 0 });
+  const identify = identifyInvalidTokens(verifications);
   const heapBefore = measureHeap();
   for (let at = 0; at < heads; at += 1) {
     const address = `2001:db8:0:${1_000 + at}::/64`;
@@ -24,14 +48,7 @@ it("remembers an address that sent a token without retaining the request head it
       .fill(address, headBytes - address.length)
       .toString("latin1");
     const forwardedFor = head.slice(-address.length);
-    const identity = await identify({
-      remoteAddress: "192.0.2.1",
-      authorization: "Bearer a.b.c",
-      forwardedFor,
-      traceContext: undefined,
-      requestId: undefined,
-    });
-    expect(identity.kind).toBe("rejected");
+    expect((await identify({ ...withToken, forwardedFor })).kind).toBe("rejected");
   }
   expect(verifications.clients()).toBe(heads);
   expect(measureHeap() - heapBefore).toBeLessThan((heads * headBytes) / 4);

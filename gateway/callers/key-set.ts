@@ -45,7 +45,10 @@ type KeySetDependencies = WatchedFileDependencies & Readonly<{ settingNames: Set
  *
  * @throws {StartupError} when the key set file can't be used.
  */
-export function startKeySet(options: KeySetOptions, dependencies: KeySetDependencies): KeySet | undefined {
+export async function startKeySet(
+  options: KeySetOptions,
+  dependencies: KeySetDependencies,
+): Promise<KeySet | undefined> {
   const { jwksUrl, jwksPath } = options;
   const { settingNames, changed } = dependencies;
   if (jwksUrl !== undefined) return startRemoteKeySet(jwksUrl, options, dependencies);
@@ -55,7 +58,7 @@ export function startKeySet(options: KeySetOptions, dependencies: KeySetDependen
     state.keys = keys;
     changed();
   };
-  const watcher = watchFile(
+  const watcher = await watchFile(
     { path: jwksPath, setting: settingNames.key("jwt.jwksPath"), read: readKeySet, apply },
     dependencies,
   );

@@ -18,7 +18,7 @@ it("caches verified tokens up to the limit, then clears the cache and verifies t
   const { publicKey, privateKey } = await generateKeyPair("ES256");
   writeFileSync(jwksPath, JSON.stringify({ keys: [await exportJWK(publicKey)] }));
   const { jwt } = parseSettings(gatewaySection, { jwt: { jwksPath, cacheEntries: 3 } });
-  await using tokens = createTokens(jwt, {
+  await using tokens = await createTokens(jwt, {
     log: createLog({ service: "test", level: "silent" }),
     files: createActiveFiles(new Registry()),
     settingNames: createSettingNames("sidecar", "gateway"),

@@ -28,10 +28,10 @@ const signatures = ["ES256", "ES384", "EdDSA", "RS256", "PS256"];
  *
  * @throws {StartupError} when the key set file can't be used.
  */
-export function createTokens(
+export async function createTokens(
   options: TokenOptions,
   { log, files, settingNames, wallClock }: TokenDependencies,
-): Tokens | undefined {
+): Promise<Tokens | undefined> {
   const known = new Map<string, Readonly<{ holder: KeyHolder; expiresAtMs: number }>>();
   let generation = 0;
   const onChange = () => {
@@ -39,7 +39,7 @@ export function createTokens(
     generation += 1;
     known.clear();
   };
-  const keys = startKeySet(options, { log, files, settingNames, changed: onChange });
+  const keys = await startKeySet(options, { log, files, settingNames, changed: onChange });
   if (keys === undefined) return undefined;
   const verify = async (token: string): Promise<KeyHolder | undefined> => {
     try {

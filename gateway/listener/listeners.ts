@@ -157,8 +157,7 @@ async function watchApiKeys(
   const { readApiKeys } = await import("../callers/api-key-file.ts");
   const apply = (read: ApiKeys) => void (keys = read);
   const setting = settingNames.key("callers.keysPath");
-  const watcher = watchFile({ path, setting, read: readApiKeys, apply }, dependencies);
-  return { current: () => keys, [Symbol.asyncDispose]: () => watcher[Symbol.asyncDispose]() };
+  return { current: () => keys, ...(await watchFile({ path, setting, read: readApiKeys, apply }, dependencies)) };
 }
 
 /** Creates the function that returns the address (IPv6: /64) under which a client's memory is counted, as trusted proxies report it. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { PaymentRequirements } from "@x402/core/types";
-import { openWatchedFile } from "#daemon/files/watched-file.ts";
+import { watchFile } from "#daemon/files/watched-file.ts";
 import type { ServiceContext } from "#daemon/service.ts";
 import { nameSetting, type ResourceServerSettings } from "../settings.ts";
 import { buildRoutes, type Route, type SoldKind } from "./route.ts";
@@ -58,7 +58,7 @@ export async function openSoldRoutes(
     const payableOffers = offers.filter(({ offer }) => now.accepts.some((one) => one.payTo === offer.payTo));
     return payableOffers.slice(-formerOffersMax);
   };
-  const watcher = await openWatchedFile(
+  const watcher = await watchFile(
     {
       path: routesPath,
       setting: nameSetting("routesPath"),

@@ -82,7 +82,7 @@ const urlRefreshMs = 3_600_000;
 const urlRetryMs = 300_000;
 
 /** @throws {StartupError} when the file is unusable at startup. */
-export function openReleaseLists(
+export async function openReleaseLists(
   { releasesPath: path, releasesUrl: url }: Pick<SidecarSettings["upgrade"], "releasesPath" | "releasesUrl">,
   { stateDirectory, files, clock, log }: ReleaseListsDependencies,
 ) {
@@ -92,7 +92,7 @@ export function openReleaseLists(
   const due = { own: -Infinity, url: -Infinity };
   const apply = (read: ReleaseList) => void (ofFile = read);
   const watchedFile = path && { path, setting: "upgrade.releasesPath", read: readReleaseList, apply };
-  const file = watchedFile ? watchFile(watchedFile, { log, files }) : undefined;
+  const file = watchedFile ? await watchFile(watchedFile, { log, files }) : undefined;
   const refetch = async (place: Parameters<typeof readStoredList>[0]) => {
     const fetchedList = await fetchReleaseList(place, { log });
     const kept = fetchedList === undefined && due.url === -Infinity ? await readStoredList(place) : undefined;

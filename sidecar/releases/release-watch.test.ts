@@ -44,7 +44,7 @@ async function watch(httpUrl: string) {
     node: { httpUrl },
     health: { intervalMs: 5 },
   } as Parameters<typeof watchReleases>[0];
-  const releaseWatch = watchReleases(settings, {
+  const releaseWatch = await watchReleases(settings, {
     program: () => ({ version: parseNodeVersion("0.16.2") }),
     places: () => ({ family: findFamily("generic"), binDirectory: directory }),
     stateDirectory: directory,

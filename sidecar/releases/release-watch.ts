@@ -32,15 +32,15 @@ const spanBlocks = 10_000;
 
 const block = z.object({ timestamp: z.string().regex(/^0x[0-9a-f]{1,13}$/i) });
 
-export type ReleaseWatch = ReturnType<typeof watchReleases>;
+export type ReleaseWatch = Awaited<ReturnType<typeof watchReleases>>;
 
 /** @throws {StartupError} when the list is unusable at startup. */
-export function watchReleases(
+export async function watchReleases(
   { upgrade, node, health: { intervalMs } }: Pick<SidecarSettings, "upgrade" | "node" | "health">,
   { program, places, health, board, clock, log, ...others }: ReleaseWatchDependencies,
 ) {
   const { warnBeforeSeconds } = upgrade;
-  const lists = openReleaseLists(upgrade, { ...others, clock, log });
+  const lists = await openReleaseLists(upgrade, { ...others, clock, log });
   const call = createJsonRpcClient({
     url: node.httpUrl,
     timeoutMs: blockTimeTimeoutMs,

@@ -113,7 +113,7 @@ const watches: Readonly<Record<string, Begin>> = {
     const node = { httpUrl: "http://127.0.0.1:1" };
     const settings = { upgrade: { releasesPath, warnBeforeSeconds: 1 }, node, health: { intervalMs } };
     return endsBy(
-      watchReleases(settings as Parameters<typeof watchReleases>[0], {
+      await watchReleases(settings as Parameters<typeof watchReleases>[0], {
         ...means,
         program: fail,
         places: fail,
