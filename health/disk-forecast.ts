@@ -7,7 +7,7 @@ export type DiskHistory = Readonly<{ path: string; uses: readonly DiskUsage[] }>
 /** Time until a disk is full, and the measured period on which the forecast is based. */
 export type DiskForecast = Readonly<{ fullInSeconds: number; seenSeconds: number }>;
 
-/** One day, with one value per ten minutes. */
+/** The forecast is based on one day, with one value per ten minutes. */
 const keptMs = 86_400_000;
 const usesEveryMs = 600_000;
 

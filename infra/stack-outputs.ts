@@ -181,7 +181,10 @@ export function buildSignerOutput(config: StackConfig): StackOutputs["signer"] {
   };
 }
 
-/** Derives an account's address from its key, the first of several. Uses the machine's own library for the curve arithmetic, because it loads a tenth of a second faster. */
+/**
+ * Derives an account's address from its key; of several keys, the first counts. Uses the machine's own library for the curve arithmetic,
+ * because it loads a tenth of a second faster.
+ */
 function deriveAddress(privateKeys: string): string {
   const curve = createECDH("secp256k1");
   curve.setPrivateKey(/[0-9a-f]{64}/i.exec(privateKeys)?.[0] ?? "", "hex");

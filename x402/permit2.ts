@@ -130,7 +130,7 @@ export function approvesPermit2(callData: Hex): boolean {
 
 const exactSelectors = [settleExact, settleExactWithPermit].map((item) => AbiFunction.getSelector(item));
 
-/** Words of an approval, which precede the permit, and of a permit with its owner and witness, all of fixed size. */
+/** Sizes in words: of an approval, which precedes the permit, and of a permit with its owner and witness. */
 const approvalWords = 5;
 const termWords = 7;
 

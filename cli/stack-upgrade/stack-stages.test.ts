@@ -154,7 +154,7 @@ const withoutBaseline = (world: StackWorld) => ({
 });
 
 describe("a version that the node does not report", () => {
-  it("is verified by the image of the running container, and this is reported", async () => {
+  it("is verified by the image of the running container, as the command reports", async () => {
     const world = createStackWorld("reports no version");
     const ended = await createTyping(world, withoutBaseline(world)).type();
     expect(ended?.record.end).toBe("committed");

@@ -79,7 +79,7 @@ export async function startChildService(spec: ChildServiceSpec, options: ChildSe
 function spawnService({ name, env }: ChildServiceSpec, program: string, logPath: string): ChildProcess {
   const log = openLogFile(logPath);
   try {
-    // A separate process group, so that Ctrl-C reaches only this process, which controls the shutdown order.
+    // Starts the service in its own process group: Ctrl-C reaches only this process, which controls the shutdown order.
     return fork(program, [name], { env: { ...env }, detached: true, stdio: ["ignore", log, log, "ipc"] });
   } finally {
     closeSync(log);

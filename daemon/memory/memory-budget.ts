@@ -11,7 +11,7 @@ const emptyCache: Evictable = { bytes: () => 0, evict: () => undefined };
 /** Something that holds memory: a connection, which is closed when its memory is needed elsewhere. */
 export type MemoryHolder = Readonly<{
   bytes: number;
-  /** Whether its client has to read pending output, or to send the rest of its input. */
+  /** Whether the client has to read pending output, or to send the rest of its input. */
   isWaiting: boolean;
   /** Value of a counter shared by all holders, at this client's last progress, or when the wait for it started. */
   progress: number;

@@ -38,7 +38,7 @@ export function runBatch(
   return run;
 }
 
-/** A batch in progress. Receives the responses to its calls, each with the call's slot. */
+/** A batch in progress, which receives the responses to its calls, each with the call's slot. */
 class BatchRun implements ResponseFlow, RunReceiver {
   readonly limitBytes: number;
   readonly memory: ResponseMemory;

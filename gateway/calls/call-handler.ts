@@ -95,7 +95,7 @@ function runWithinLimits(record: CallRecord, params: string): ResponseFlow {
     }
     case "pass": {
       const { params: checkedText, key, gas = 0 } = checkedParams;
-      // Checked parameters may be serialized differently.
+      // The client's text of the call can't be forwarded if the check has changed the parameters.
       if (checkedText !== params) record.wire = undefined;
       const moreUnits = Math.ceil(gas / policy.settings.rateLimit.gasPerUnit) - method.costUnits;
       if (moreUnits <= 0) return readOne(record, checkedText, key);

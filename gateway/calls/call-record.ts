@@ -17,7 +17,7 @@ import { minChargedBytes, unavailableMethod, type CallAccounting } from "./call-
 /** Interval in bytes at which a streamed response is charged, and the max bytes for which a disconnecting caller is not charged. */
 const stepBytes = 65_536;
 
-/** Memory of a completed call: nothing more is counted. */
+/** Placeholder for the memory of a completed call, which counts nothing. */
 const noMemory: HeldBytes = { hold: () => true, tryAcquire: () => false, release: () => undefined };
 
 /**

@@ -85,7 +85,7 @@ export class LoadGate implements CallGate {
     this.#calls -= 1;
     if (costUnits >= overload.heavyCostUnits) this.#heavyCalls -= 1;
     this.#byCaller.decrease(caller);
-    // Deferred, so that it does not run while the current response is being delivered.
+    // Serves waiting calls later, and not while the current response is being delivered.
     if (this.isAwaited(caller)) queueMicrotask(() => this.#serve(caller));
   }
 

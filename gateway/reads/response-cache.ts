@@ -1,8 +1,8 @@
 import { copyText } from "../json-rpc/read-answer.ts";
 
 /**
- * Number of entries, and share of all bytes, below which everything is cached: in a nearly empty cache, results that are never requested
- * again cost next to nothing.
+ * A cache with fewer entries, which use less than this share of its bytes, takes everything: results that are never requested again cost it
+ * next to nothing.
  */
 const roomyEntries = 1_024;
 const roomyShare = 1 / 16;

@@ -3,7 +3,7 @@ import { findServiceRow, listPublishedPorts, listStackServices, stackServices } 
 import { configSchema } from "../config/config-schema.ts";
 import { findImageKey, findPortKey, readHostPort, readImage } from "./row-keys.ts";
 
-/** Parses a configuration with a value at one key, and the section of each monitoring service. */
+/** Parses a configuration that has a value at this key, and a section for each monitoring service. */
 function parseWith(key: string, value: unknown) {
   const sections: Record<string, Record<string, unknown>> = { prometheus: {}, alertmanager: {}, grafana: {} };
   const [top = "", section = "", field = ""] = key.split(".");

@@ -84,7 +84,7 @@ type DecodedText = Readonly<
   { text: string; encoding: Encoding } | { position: TextPosition; finding: string; fix: string }
 >;
 
-/** Returns the text, or the position of the first byte that prevents reading it. */
+/** Decodes the file's text, or returns the position of the first byte that can't be decoded. */
 function decodeText(bytes: Uint8Array): DecodedText {
   const zeroAt = bytes.indexOf(0);
   try {

@@ -153,7 +153,7 @@ function render(configPath: string, reading: UsableReading, configPlan: Plan, { 
 function formatDiff(configPath: string, reading: UsableReading, configPlan: Plan): string {
   const text = findWrite(configPlan)?.text;
   if (text === undefined) return "";
-  // Omits the root's slash after the prefix's, as git does.
+  // Removes the leading slash of an absolute path: as in git, the prefix `a/` replaces it.
   const path = configPath.replace(/^\/+/, "");
   const patch = createTwoFilesPatch(`a/${path}`, `b/${path}`, reading.document.text, text, "", "", {
     context: 3,

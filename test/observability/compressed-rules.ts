@@ -4,7 +4,7 @@ const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** Ranges, subquery steps and offsets of PromQL; not the windows in recording names. */
 const durations = /(?<=[[:]|offset )\d+[smhd](?=[\]:\s]|$)/g;
-/** A day in seconds, the factor of forecasts. */
+/** A day in seconds, as in the rules' forecasts. */
 const dayOfSeconds = /\b86400\b/g;
 
 /**

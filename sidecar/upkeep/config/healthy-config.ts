@@ -99,7 +99,7 @@ export async function saveConfigBeforeEdit(
 ): Promise<void> {
   const { lastUsable } = config.now();
   if (!reading.ok || reading.contentHash === lastUsable?.contentHash) return;
-  // The copy is on the same disk as the state, so writing it now would throw or hang.
+  // If the state can't be written, neither can the copy, which is on the same disk.
   if (state.store.failure() !== undefined) return;
   config.note({ lastUsable: { contentHash: reading.contentHash, bytes: reading.bytes } });
   try {
