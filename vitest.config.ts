@@ -127,6 +127,7 @@ export default defineConfig({
           env: places,
           expect,
           testTimeout: 60_000,
+          hookTimeout: 60_000,
           include: ["**/*.test.ts"],
           exclude: [...elsewhere, ...costlyTests],
           // Loading each file's modules takes longer than its tests: a unit test leaves its process as it was.

@@ -22,7 +22,7 @@ describe("a real node on Docker", () => {
   beforeAll(async () => {
     const restore = JSON.stringify({ url: "https://snapshots.example/chain.tar.zst", sha256: "ab".repeat(32) });
     recorded = await recordStack({ ...config, restore }, { preview: false });
-  }, 30_000);
+  });
 
   it("pulls the devnet image only while the stack sells the sample", async () => {
     expect(images(recorded)).toContain("devnet-image");

@@ -24,7 +24,7 @@ function uploaded(service: string, file: string): string | undefined {
 describe("a stack's own PostgreSQL server on Docker", () => {
   beforeAll(async () => {
     recorded = await recordStack(config, { preview: false });
-  }, 30_000);
+  });
 
   it("runs confined as its own user, with a read-only root file system", () => {
     expect(container("postgres")).toMatchObject({
@@ -94,5 +94,5 @@ describe("an external database on Docker", () => {
     );
     expect(container("facilitator")["networksAdvanced"]).toMatchObject([{ name: "gh-edge" }, { name: "gh-private" }]);
     expect(containers().map(({ name }) => name)).not.toContain("gh-postgres");
-  }, 30_000);
+  });
 });

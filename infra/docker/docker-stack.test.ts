@@ -21,7 +21,7 @@ const networks = (name: string) =>
 describe("the stack on Docker", () => {
   beforeAll(async () => {
     recorded = await recordStack(config, { preview: false });
-  }, 30_000);
+  });
 
   it("deploys to the configured engine, not the environment's", () => {
     const own = recorded.filter(({ type }) => type.startsWith("docker:"));

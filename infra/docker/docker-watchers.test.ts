@@ -46,7 +46,7 @@ describe("a Docker stack with its own Prometheus, Alertmanager and Grafana", () 
   let recorded: readonly Recorded[] = [];
   beforeAll(async () => {
     recorded = await recordStack(brought, { preview: false });
-  }, 30_000);
+  });
 
   it("runs none of them unless configured", async () => {
     const plain = await recordStack(config, { preview: false });

@@ -29,7 +29,7 @@ const isMarked = (value: unknown): value is Record<string, unknown> =>
 describe("a node whose image copies its binaries at every start", () => {
   beforeAll(async () => {
     recorded = await recordStack(config, { preview: false });
-  }, 30_000);
+  });
 
   it("mounts one workspace volume and no binary volume, with full hardening", () => {
     expect(container("node")).toMatchObject({

@@ -33,7 +33,7 @@ const podOf = (kind: string, name: string) =>
 describe("a node on Kubernetes whose image copies its binaries at every start", () => {
   beforeAll(async () => {
     manifests = listManifests(await recordStack(config, { preview: false }));
-  }, 30_000);
+  });
 
   it("renders objects that match the cluster's schema", async () => {
     for (const manifest of manifests.filter(({ kind }) => ["StatefulSet", "Secret", "Service"].includes(kind))) {

@@ -21,7 +21,7 @@ const deploy = async (given: Readonly<Record<string, string>>) =>
   listManifests(await recordStack(given, { preview: false }));
 const isDashboard = ({ kind, metadata }: Manifest) => kind === "ConfigMap" && metadata.name.startsWith("dashboard-");
 
-describe("a stack watched by the cluster's Prometheus", { timeout: 60_000 }, () => {
+describe("a stack watched by the cluster's Prometheus", () => {
   let manifests: readonly Manifest[] = [];
   let unwatched: readonly Manifest[] = [];
   const added = () => {
@@ -31,7 +31,7 @@ describe("a stack watched by the cluster's Prometheus", { timeout: 60_000 }, () 
   beforeAll(async () => {
     manifests = await deploy(watched());
     unwatched = await deploy(config);
-  }, 60_000);
+  });
 
   it("besides rules and dashboards, adds only the golden objects", async () => {
     await expectGolden(
@@ -104,7 +104,7 @@ describe("a stack watched by the cluster's Prometheus", { timeout: 60_000 }, () 
   });
 });
 
-describe("a stack scraped by pod annotations", { timeout: 60_000 }, () => {
+describe("a stack scraped by pod annotations", () => {
   it("annotates each pod with its metrics port, and creates no operator objects", async () => {
     const manifests = await deploy(watched({ by: "annotations" }));
     const annotated = ["node", "facilitator", "resource-server", "pushgateway"].map((name) => {

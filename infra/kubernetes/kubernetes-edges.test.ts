@@ -22,7 +22,7 @@ const cidrsOf = (rules: readonly Rule[]) =>
       to.flatMap(({ ipBlock }) => (ipBlock === undefined ? [] : [[ipBlock.cidr, ports?.map(({ port }) => port)]])),
     );
 
-describe("the network policies of a stack", { timeout: 30_000 }, () => {
+describe("the network policies of a stack", () => {
   it.each(["pushgateway", "upstream"])("deny the %s all egress, including DNS", async (pod) => {
     expect(await egressOf(pod)).toEqual([]);
   });
@@ -92,7 +92,7 @@ describe("the network policies of a stack", { timeout: 30_000 }, () => {
 const hosts = { gatewayHost: "rpc.example", resourceServerHost: "paid.example" };
 const arn = "alb.ingress.kubernetes.io/certificate-arn";
 
-describe("a stack behind a cloud's load balancer", { timeout: 30_000 }, () => {
+describe("a stack behind a cloud's load balancer", () => {
   it("uses the cloud's certificates and trusts the load balancer's ranges", async () => {
     const ingress = {
       ...hosts,
@@ -118,7 +118,7 @@ describe("a stack behind a cloud's load balancer", { timeout: 30_000 }, () => {
   });
 });
 
-describe("a stack in an existing namespace", { timeout: 30_000 }, () => {
+describe("a stack in an existing namespace", () => {
   it("creates no namespace, and its default-deny policy selects only its own pods", async () => {
     const manifests = await deploy({ createNamespace: "false" });
     expect(manifests.filter(({ kind }) => kind === "Namespace")).toEqual([]);
@@ -128,7 +128,7 @@ describe("a stack in an existing namespace", { timeout: 30_000 }, () => {
   });
 });
 
-describe("a node with peers behind a load balancer", { timeout: 30_000 }, () => {
+describe("a node with peers behind a load balancer", () => {
   it("sets the load balancer's class and annotations, and the node's public host name", async () => {
     const given = { className: "service.k8s.aws/nlb", annotations: { "service.beta.kubernetes.io/x": "y" } };
     const manifests = listManifests(
@@ -154,7 +154,7 @@ describe("a node with peers behind a load balancer", { timeout: 30_000 }, () => 
   });
 });
 
-describe("the objects of a stack", { timeout: 30_000 }, () => {
+describe("the objects of a stack", () => {
   it("have all recommended labels", async () => {
     const names = ["name", "instance", "component", "part-of", "version", "managed-by"];
     const labelled = (await deploy()).map(({ kind, metadata }) => {

@@ -64,14 +64,14 @@ beforeAll(async () => {
   const recorded = await recordStack(config, { preview: false });
   manifests = listManifests(recorded);
   sidecarSettings = readHotRestartSettings(recorded);
-}, 30_000);
+});
 
 describe("a real node on Kubernetes", () => {
   it("matches the golden files", async () => {
     await expectGolden("real-node", manifests, { set: "stack", without: ["Ingress-public.yaml"] });
   });
 
-  it("matches the published schemas without unknown fields", { timeout: 60_000 }, async () => {
+  it("matches the published schemas without unknown fields", async () => {
     for (const manifest of manifests) expect(await validateAgainstSchema(manifest), manifest.metadata.name).toEqual([]);
     expect(findUnknownFields(manifests)).toEqual([]);
   });

@@ -21,14 +21,14 @@ const labelled = (service: string) => ({
 });
 const isTheirs = ({ metadata }: Manifest) => /^(prometheus|alertmanager|grafana)|-pods$/.test(metadata.name);
 
-describe("a Kubernetes stack with its own Prometheus, Alertmanager and Grafana", { timeout: 60_000 }, () => {
+describe("a Kubernetes stack with its own Prometheus, Alertmanager and Grafana", () => {
   let recorded: readonly Recorded[] = [];
   let manifests: readonly Manifest[] = [];
   const theirs = () => manifests.filter(isTheirs);
   beforeAll(async () => {
     recorded = await recordStack(config, { preview: false });
     manifests = listManifests(recorded);
-  }, 60_000);
+  });
 
   it("matches the golden files", async () => {
     await expectGolden("watchers", theirs());

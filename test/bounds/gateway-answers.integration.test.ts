@@ -65,7 +65,7 @@ it("limits the response size", async () => {
   respond(most + 1, false);
   await expect(read(3_002)).rejects.toThrow("aborted");
   gateway.node.respondAs(() => "0x1");
-}, 120_000);
+});
 
 const logs = (blocks: number) =>
   `{"jsonrpc":"2.0","id":1,"method":"eth_getLogs","params":[{"fromBlock":"0x1","toBlock":"0x${blocks.toString(16)}"}]}`;

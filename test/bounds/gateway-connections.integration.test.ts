@@ -83,7 +83,7 @@ describe("a gateway with the machine's full descriptor limit", () => {
     }
     expect(await connectionsOf(gateway, "public")).toBeLessThanOrEqual(most);
     await gateway.expectOthersServed();
-  }, 120_000);
+  });
 
   it("limits the connections per address (IPv6: /64)", async () => {
     await using gateway = await startGateway({}, { constants: { "listener.requestTimeoutMs": 60_000 } });
@@ -105,7 +105,7 @@ describe("a gateway with the machine's full descriptor limit", () => {
     using other = openRaw(gateway.url, buildRequest(call), { localAddress: "127.0.0.3" });
     await until("another request is served", generousMs, () => other.received().startsWith("HTTP/1.1 200 "));
     await gateway.expectOthersServed();
-  }, 120_000);
+  });
 
   it("limits the new connections per address (IPv6: /64)", async () => {
     await using gateway = await startGateway();
@@ -128,7 +128,7 @@ describe("a gateway with the machine's full descriptor limit", () => {
     expect(served).toBeLessThanOrEqual(1_024 + 300 * seconds + 1);
     if (made > 1_024 + 300 * seconds) expect(rejectedMetric).toBe(made - served);
     await gateway.expectOthersServed();
-  }, 120_000);
+  });
 });
 
 // The tests below do little but wait, each with its own gateway: they run concurrently.

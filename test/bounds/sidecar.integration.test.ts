@@ -74,4 +74,4 @@ it("limits the rollback attempts of an upgrade", async () => {
   expect(stages).toEqual(["back-discarding", "back-restarting", "back-stopping", "back-stopping"]);
   expect((await fetch(`${service.urls["sidecar"]}/`)).status).toBe(200);
   service.expectWell();
-}, 120_000);
+});

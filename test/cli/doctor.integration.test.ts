@@ -38,7 +38,7 @@ describe("gatehouse doctor --drift", () => {
     gateway = resources.use(await startService("gateway", environment));
     const readyz = `${gateway.urls["operations"]}/readyz`;
     await until("the gateway is ready", generousMs, async () => (await fetch(readyz)).status === 200);
-  }, 120_000);
+  });
   afterAll(() => resources.disposeAsync());
 
   const writeOutputs = async (given: Readonly<Record<string, string>> = environment) => {

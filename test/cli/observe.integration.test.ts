@@ -21,7 +21,7 @@ const starter = `
 `;
 
 describe.skipIf(!hasPrometheus)(`the Prometheus of a killed stack${withoutPrometheus}`, () => {
-  it("exits with the stack", { timeout: 120_000 }, async () => {
+  it("exits with the stack", async () => {
     const folder = await makeTestDirectory();
     const [port = 0] = await findFreePorts(1);
     const module = join(import.meta.dirname, "../../cli/stack/stack-prometheus.ts");

@@ -69,7 +69,7 @@ describe("the gateway with little memory", () => {
     const constants = { "listener.slowReaderTimeoutMs": 2_000, "webSocket.messageBytes": 5_000_000 };
     gateway = await startService("gateway", env, { constants });
     url = gateway.urls["gateway"] ?? "";
-  }, 60_000);
+  });
   afterAll(async () => {
     await gateway[Symbol.asyncDispose]();
     await node[Symbol.asyncDispose]();
@@ -113,7 +113,7 @@ describe("the gateway with little memory", () => {
       clients.every(({ socket }) => socket.destroyed || hasEnded(socket)),
     );
     for (const client of clients) client[Symbol.dispose]();
-  }, 120_000);
+  });
 
   it("limits the memory held per address, while a different address still gets responses", async () => {
     answerWith(8_000_000);
@@ -125,7 +125,7 @@ describe("the gateway with little memory", () => {
     await expectOthersServed();
     await expectNothingHeld();
     for (const client of clients) client[Symbol.dispose]();
-  }, 120_000);
+  });
 
   it("rejects bodies beyond the memory limit with 503 and a Retry-After, and accepts those from a different address", async () => {
     // A new address without debt for earlier responses, which would otherwise be rejected from the head of its requests.
@@ -139,7 +139,7 @@ describe("the gateway with little memory", () => {
     await expectOthersServed();
     for (const client of clients) client[Symbol.dispose]();
     await expectNothingHeld();
-  }, 120_000);
+  });
 
   it("serves batches of large responses within the limits, read or not", async () => {
     answerWith(2_000_000);
@@ -153,7 +153,7 @@ describe("the gateway with little memory", () => {
     await expectOthersServed();
     await expectNothingHeld();
     for (const client of deaf) client[Symbol.dispose]();
-  }, 120_000);
+  });
 
   it("drops WebSocket clients that do not read long responses, or never finish a message", async () => {
     // A connection may hold one such response, and all of these clients one each: whichever of a client's responses are
@@ -189,7 +189,7 @@ describe("the gateway with little memory", () => {
     await expectOthersServed();
     for (const socket of talkers) socket.terminate();
     await expectNothingHeld();
-  }, 120_000);
+  });
 
   it("does not buffer a response with an unusual id, whatever its length", async () => {
     answerWith(60_000_000);
@@ -199,7 +199,7 @@ describe("the gateway with little memory", () => {
     expect((await askFrom("198.51.100.70", storage(1, 40_001))).length).toBeGreaterThan(answerBytes);
     await expectOthersServed();
     await expectNothingHeld();
-  }, 120_000);
+  });
 
   it("limits the memory held per connection and rejects the excess", async () => {
     // Each response fits alone, but a batch's responses don't fit together.
@@ -219,7 +219,7 @@ describe("the gateway with little memory", () => {
     expect(most).toBeLessThanOrEqual(totalBytes / 4);
     deaf[Symbol.dispose]();
     await expectOthersServed();
-  }, 120_000);
+  });
 
   it("shrinks the cache under pressure, and leaks no memory in the end", async () => {
     answerWith(200_000);
@@ -246,7 +246,7 @@ describe("the gateway with little memory", () => {
     for (const client of deaf) client[Symbol.dispose]();
     await expectNothingHeld();
     expect(await gateway.end("SIGTERM")).toBe(0);
-  }, 120_000);
+  });
 });
 
 /** Whether the other side has closed, which is only detected once all data has been read. */

@@ -27,7 +27,7 @@ const folder = makeSharedDirectory();
 
 beforeAll(async () => {
   node = resources.use(await startSizedNode());
-}, 120_000);
+});
 afterAll(() => resources.disposeAsync());
 
 /** The sidecar of a Docker stack, with this machine's ports and directories. */

@@ -21,7 +21,7 @@ describe("a changed secret on Docker", () => {
   beforeAll(async () => {
     before = await recordStack(withSigner("17"), { preview: false });
     after = await recordStack(withSigner("18"), { preview: false });
-  }, 30_000);
+  });
 
   it("changes only the file delivery of the service that uses it", () => {
     const changed = after.filter(

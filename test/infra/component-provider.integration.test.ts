@@ -57,9 +57,7 @@ async function rejectionOf(asked: RequestedComponent): Promise<string> {
   expect(rejected.code).toBe(invalidArgument);
   const registered: string[] = [];
   // It is registered while its inputs are being validated, or later.
-  await expect
-    .poll(() => registered.push(...engine.takeRegistered().map(({ type }) => type)), { timeout: 10_000 })
-    .toBeGreaterThan(0);
+  await expect.poll(() => registered.push(...engine.takeRegistered().map(({ type }) => type))).toBeGreaterThan(0);
   expect(registered).toEqual(["gatehouse:index:Stack"]);
   return [rejected.details, ...rejected.metadata.get("grpc-status-details-bin")].map(String).join("\n");
 }

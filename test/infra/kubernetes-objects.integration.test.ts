@@ -54,7 +54,7 @@ const stacks: readonly (readonly [string, Readonly<Record<string, string>>])[] =
   ["replicated", configOf("Pulumi.kubernetes-replicated.yaml", { databaseUrl })],
 ];
 
-describe.skipIf(missing !== undefined)(`the program's objects on an API server${skipped}`, { timeout: 120_000 }, () => {
+describe.skipIf(missing !== undefined)(`the program's objects on an API server${skipped}`, () => {
   let cluster: ApiServer;
   beforeAll(async () => {
     cluster = await startApiServer();

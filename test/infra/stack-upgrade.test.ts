@@ -80,7 +80,7 @@ describe.each(Object.entries(recordedStacks))("pulumi up over the last release's
 
   beforeAll(async () => {
     registered = await listRegistrations(config);
-  }, 30_000);
+  });
 
   it("finds every resource by URN or alias, and deletes none", () => {
     expect(recorded.length).toBeGreaterThan(20);

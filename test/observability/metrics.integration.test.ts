@@ -86,7 +86,7 @@ beforeAll(async () => {
   });
   resources.use(await startEngineProxy(settings, { log: pino({ level: "silent" }), metrics }));
   scrapes.set("engine-proxy", await metrics.metrics());
-}, 60_000);
+});
 
 afterAll(() => resources.disposeAsync());
 

@@ -91,7 +91,7 @@ test("changes nothing on first contact, shows the plan everywhere, applies it af
   expect([unheld.status, JSON.parse(unheld.stdout)]).toMatchObject([0, { result: "none" }]);
   const again = await runInProcess(["adopt"], firstContact(node));
   expect([again.status, again.stdout]).toEqual([0, expect.stringContaining("already acts on this node")]);
-}, 120_000);
+});
 
 test("adopts only the plan that was shown: shows it again and does nothing if it has changed", async () => {
   await using node = await createFakeNode();

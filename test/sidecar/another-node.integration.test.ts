@@ -113,7 +113,7 @@ test("never restores backups of a different node, even if they are in this node'
     `The backup in ${state} was not restored: storage.mygrid_env.storage_data_path is ${devnet.workspace}/data in the backup`,
   );
   expect(await production.config()).toBe(writeOwnedConfig(production.workspace, "crash"));
-}, 90_000);
+});
 
 test("claims nothing while node.conf is missing: delays pruning, shows what is missing, and accepts the path that is set next as the node's", async () => {
   await using node = await startOwnedNode("node-7");

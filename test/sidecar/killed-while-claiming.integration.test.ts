@@ -79,4 +79,4 @@ test(`killed before one step in ${stride} of its first start, from step ${firstS
     expect(await claim(node, state)).toBe(node.configPath);
   }
   expect(owned.length).toBeGreaterThan(0);
-}, 120_000);
+});

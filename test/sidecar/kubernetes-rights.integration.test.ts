@@ -42,7 +42,7 @@ const configOf = (strategy: Strategy) => ({
 
 const pathOf = ({ metadata: { namespace, name } }: ClusterObject) => `/api/v1/namespaces/${namespace}/pods/${name}`;
 
-describe.skipIf(missing !== undefined)(`permissions on an API server${skipped}`, { timeout: 120_000 }, () => {
+describe.skipIf(missing !== undefined)(`permissions on an API server${skipped}`, () => {
   const resources = new AsyncDisposableStack();
   let cluster: ApiServer;
   let nodePod: Record<Strategy, ClusterObject>;

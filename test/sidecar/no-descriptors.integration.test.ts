@@ -21,7 +21,6 @@ const right = '"storage_enable_cetina": true';
 
 test.skipIf(!isPossible)(
   `survives a period without any file descriptors, responds to open connections, and recovers afterwards${why}`,
-  { timeout: 120_000 },
   async () => {
     await using node = await startFakeNode();
     await using heads = await startHeadsSocket();

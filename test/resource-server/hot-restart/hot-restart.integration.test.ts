@@ -33,7 +33,7 @@ const sign = () => signPaymentFor(`${market.shop.url}/data`, { headers: closing 
 
 const servingPid = async ({ supervisor }: Supervised) => (await listChildren(supervisor()?.pid ?? 0)).toString();
 
-it("a self-settling resource server hot-restarts without failing a purchase", { timeout: 120_000 }, async () => {
+it("a self-settling resource server hot-restarts without failing a purchase", async () => {
   await using own = await openSelfSupervisedMarket();
   const { shop, chain } = own;
   const charged = await watchPayments(own);
@@ -56,7 +56,7 @@ it("a self-settling resource server hot-restarts without failing a purchase", { 
 describe("a facilitator and a resource server", () => {
   beforeAll(async () => {
     market = await openSupervisedMarket();
-  }, 120_000);
+  });
   afterAll(() => market[Symbol.asyncDispose]());
   // Waits until each service has one process, and starts counting payments.
   beforeEach(async () => {

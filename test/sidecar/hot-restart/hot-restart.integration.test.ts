@@ -26,7 +26,7 @@ beforeAll(async () => {
   path = join(folder, "settings.json5");
   await writeFile(join(folder, "control-token"), controlToken);
   node = resources.use(await startSizedNode());
-}, 120_000);
+});
 afterAll(() => resources.disposeAsync());
 
 type Tree = Readonly<Record<string, object>>;
@@ -80,7 +80,7 @@ describe("a hot restart", () => {
     // Each test below changes this file further; the last change reverts everything.
     await writeFile(path, settingsWith({ health: { timeoutMs: 3_000 } }));
     sidecar = await startSidecar();
-  }, 120_000);
+  });
   afterAll(() => sidecar[Symbol.asyncDispose]());
   beforeEach(() =>
     until("no process is draining", generousMs, async () => (await listChildren(sidecar.pid)).length === 1),

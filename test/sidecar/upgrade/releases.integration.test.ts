@@ -33,4 +33,4 @@ test("warns from a release list days ahead, and again when due, that the node is
   expect((await report("FilesLoaded", "Rejected")).message).toContain("0.minVersionAt");
   await write(1);
   expect((await report("VersionSupported", "Outdated")).message).toContain("from block 1, the chain requires");
-}, 120_000);
+});
