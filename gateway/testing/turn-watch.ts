@@ -1,4 +1,5 @@
 import { Registry } from "prom-client";
+import { readThreadCpuMs } from "#daemon/testing/thread-cpu.ts";
 import { createMessageHandler } from "../calls/message-handler.ts";
 import { createPrometheusMeter } from "../observe/call-metrics.ts";
 import type { ResponseSink } from "../responses/response-sink.ts";
@@ -7,7 +8,7 @@ import { limitlessTier } from "./limitless-tier.ts";
 import { createTestContext, noFlow } from "./test-context.ts";
 import { roomyMemory } from "./unlimited-memory.ts";
 
-/** Time that a message takes the thread, in milliseconds: other load adds to it. */
+/** CPU time that a message takes the thread, in milliseconds. */
 export type TurnTimes = Readonly<{
   longestMs: number;
   allMs: number;
@@ -15,8 +16,6 @@ export type TurnTimes = Readonly<{
 }>;
 
 const shownLength = 200;
-
-const now = () => performance.now();
 
 /**
  * Creates a function that measures the gateway's own work on a message: everything from the message's bytes to the bytes of the calls to
@@ -28,7 +27,7 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
   const asked: NodeCall[] = [];
   const { context } = createTestContext({
     settings: { tiers: { public: { ...limitlessTier, splitBlocks: 2_000 } } },
-    now,
+    now: () => performance.now(),
     later: (run) => void pendingTurns.push(run),
     send: (call) => {
       // Copies the bytes, as a socket would.
@@ -46,11 +45,11 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
     let longestMs = 0;
     let allMs = 0;
     const timed = async (run: () => void) => {
-      const startedAt = now();
+      const startedAt = readThreadCpuMs();
       run();
       // Runs the work deferred to the end of the tick.
       await undefined;
-      const ms = now() - startedAt;
+      const ms = readThreadCpuMs() - startedAt;
       longestMs = Math.max(longestMs, ms);
       allMs += ms;
     };
