@@ -6,6 +6,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { deriveMemoryBounds, readMemoryLimits, MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import { optimizeForSpeed, watchBusy } from "#daemon/process/busy-signal.ts";
+import type { EventLoopWatch } from "#health/event-loop-watch.ts";
 import { pause as realPause, type Pause } from "#daemon/time.ts";
 import { Head } from "./chain/head.ts";
 import type { GatewayContext } from "./calls/call-context.ts";
@@ -31,8 +32,7 @@ export type GatewayDependencies = Readonly<{
   log: Logger;
   metrics: Registry;
   node: UpstreamNode;
-  /** Returns the worst recent delay of the process's event loop. */
-  loopDelayMs: () => number;
+  eventLoop: Pick<EventLoopWatch, "recentMs">;
   settingNames: SettingNames;
   files: ActiveFiles;
   connections: ConnectionBudget;
@@ -69,7 +69,7 @@ const defaultBatchItems = 100;
  */
 export async function startGateway(
   settings: GatewaySettings,
-  { log, metrics, node, loopDelayMs, settingNames, files, connections, pause = realPause }: GatewayDependencies,
+  { log, metrics, node, eventLoop, settingNames, files, connections, pause = realPause }: GatewayDependencies,
 ): Promise<Gateway> {
   await using startedResources = new AsyncDisposableStack();
 
@@ -89,7 +89,7 @@ export async function startGateway(
   const context: GatewayContext = {
     policy,
     limiter: startedResources.use(await startRateLimiter(settings.rateStore, log)),
-    gate: new LoadGate(settings.upstream, { loopDelayMs }),
+    gate: new LoadGate(settings.upstream, { loopDelayMs: eventLoop.recentMs }),
     head,
     fitness: node.fitness,
     checks: rememberChecks(),

@@ -110,15 +110,7 @@ export async function startGatewayForNode(
   // Ensures that callers of a healthy node are served from the start.
   await waitForFirstCheck(health, { timeoutMs: settings.health.timeoutMs, signal });
   const gateway = resources.use(
-    await startGateway(settings.gateway, {
-      log,
-      metrics,
-      node,
-      loopDelayMs: eventLoop.recentMs,
-      settingNames,
-      files,
-      connections,
-    }),
+    await startGateway(settings.gateway, { log, metrics, node, eventLoop, settingNames, files, connections }),
   );
   // Watches the descriptors only once there are listeners, because the limit is zero before.
   resources.use(watchDescriptors(connections.state, { board, log, setting }));

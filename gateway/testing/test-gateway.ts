@@ -59,7 +59,7 @@ export async function startTestGateway(
     files: createActiveFiles(metrics),
     connections,
     // On a busy machine, a test's event loop is delayed, which most tests must ignore.
-    loopDelayMs: () => 0,
+    eventLoop: { recentMs: () => 0 },
     node: {
       linkOpened: () => undefined,
       ...node,

@@ -31,7 +31,7 @@ await using gateway = await startGateway(settings, {
   metrics,
   files: createActiveFiles(metrics),
   node: { httpUrl, webSocketUrl, fitness: { current: "fit" }, linkOpened: () => undefined },
-  loopDelayMs: () => 0,
+  eventLoop: { recentMs: () => 0 },
   settingNames: createSettingNames("bench"),
   connections: limitProcessConnections(settings.listener, { metrics }),
 });
