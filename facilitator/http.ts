@@ -71,7 +71,7 @@ async function handleRequest(
   const text = await post.readText();
   if (text === undefined) {
     const error = "too many requests are being read; retry in a few seconds";
-    return { status: 503, body: { error }, headers: askToRetry(busyRetrySeconds) };
+    return { status: 503, body: { error }, headers: { "Retry-After": String(busyRetrySeconds) } };
   }
   const { trace: request, address, signal } = post;
   try {
@@ -93,7 +93,7 @@ async function handleRequest(
     else if (status === 500) lines.error({ event: "verdict-failed", err: error, ...of }, "no verdict");
     const isBusy = status === 503 || status === 429;
     const retrySeconds = error instanceof OverloadError ? error.retrySeconds : busyRetrySeconds;
-    return { status, body: { error: message }, ...(isBusy ? { headers: askToRetry(retrySeconds) } : {}) };
+    return { status, body: { error: message }, ...(isBusy && { headers: { "Retry-After": String(retrySeconds) } }) };
   }
 }
 
@@ -107,12 +107,8 @@ function logRejection(verdict: VerifyResponse | SettleResponse, caller: CallerIn
   if (caller.isTermsCheck === true || (!isVerdict && verdict.transaction !== "")) return;
   const [operation, name] = [isVerdict ? "verify" : "settle", countCaller(caller)];
   const facts = { operation, reason: rejection, cause, payer: verdict.payer, caller: name };
-  const of = caller.request && formatTraceInfo(caller.request);
-  lines.info({ event: "payment-rejected", ...facts, ...of }, "payment rejected", name);
-}
-
-function askToRetry(seconds: number): Readonly<Record<string, string>> {
-  return { "Retry-After": String(seconds) };
+  const trace = caller.request && formatTraceInfo(caller.request);
+  lines.info({ event: "payment-rejected", ...facts, ...trace }, "payment rejected", name);
 }
 
 const jsonType = /^application\/json *(;|$)/i;

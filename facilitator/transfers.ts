@@ -146,7 +146,7 @@ async function judge(
   const verifiedAtMs = monotonicMs();
   const rejection = (await check(payment, caller)) ?? (await reserve(payment, caller));
   if (rejection === undefined) {
-    recent.recordGood(payment, verifiedAtMs, describeCaller(caller));
+    recent.recordGood(payment, verifiedAtMs, caller.waiting?.caller ?? "");
     return undefined;
   }
   // Another call may have started the payment's settlement in the meantime and reserved the payer's funds.
@@ -160,14 +160,8 @@ function createResultLog(network: string, log: Logger) {
   return ({ id, asset, payer, authorization }: SignedPayment, { request }: Caller, result: SettleResult): void => {
     if (result.state === "rejected") return;
     const payment = namePayment({ network, asset, payer, nonce: authorization.nonce });
-    const facts = {
-      settlement: id,
-      payment,
-      payer,
-      ...(request && formatTraceInfo(request)),
-      ...formatResultFacts(result),
-    };
-    lines.info({ event: "settle-answered", ...facts }, "settle answered");
+    const facts = { settlement: id, payment, payer, ...formatResultFacts(result) };
+    lines.info({ event: "settle-answered", ...facts, ...(request && formatTraceInfo(request)) }, "settle answered");
   };
 }
 
@@ -183,14 +177,9 @@ async function adoptExternalPayment(
   const isUsed = result.state === "rejected" && result.rejection.reason === reason.nonceUsed;
   if (!isUsed) return undefined;
   const wasGood =
-    recent.wasGood(payment, describeCaller(caller)) ||
+    recent.wasGood(payment, caller.waiting?.caller ?? "") ||
     (caller.kind === "seller" && (await engine.wasVerified(payment.id, caller.owner)));
   return wasGood ? engine.adopt(payment, caller) : undefined;
-}
-
-/** Returns the seller, or the address, on whose behalf a payment is verified and settled. */
-function describeCaller({ waiting }: Caller): string {
-  return waiting?.caller ?? "";
 }
 
 function rejectNamed(payment: SignedPayment, { signers }: Pick<TransferOptions, "signers">): Rejection | undefined {

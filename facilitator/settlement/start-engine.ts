@@ -77,29 +77,21 @@ function hasSameSignature(
 async function adoptExternalPayment(
   payment: SignedPayment,
   caller: Caller,
-  {
-    chainId,
-    settlement: { confirmations },
-    chain,
-    clock,
-    audit,
-    store,
-    ledger,
-    ownership,
-  }: SettlementContext & Readonly<{ store: SqlStore; ledger: Ledger; ownership: Ownership }>,
+  context: SettlementContext & Readonly<{ store: SqlStore; ledger: Ledger; ownership: Ownership }>,
 ): Promise<SettleResult | undefined> {
-  const settlement = toSettlement(payment, caller.owner, clock());
+  const { chain, audit, ledger, ownership } = context;
+  const settlement = toSettlement(payment, caller.owner, context.clock());
   if (await ledger.hasConflict(settlement)) return undefined;
   const { number } = await chain.head();
   const use = await findForeignUse(settlement, number, chain);
   if (use?.isPaid !== true) return undefined;
   const { transactionHash: transaction, blockNumber } = use.receipt;
-  if (number - blockNumber + 1 < confirmations) return { state: "pending", transaction };
+  if (number - blockNumber + 1 < context.settlement.confirmations) return { state: "pending", transaction };
   const outcome = { state: "settled", transaction, amount: payment.amount } as const;
-  const isNew = await recordForeign({ chainId, store, clock }, settlement, outcome);
+  const isNew = await recordForeign(context, settlement, outcome);
   // A settlement with the same nonce was recorded in the meantime, and the transaction counts for that one.
   if (!isNew && (await ledger.progress(payment.id)) === undefined) return undefined;
-  if (isNew) audit?.add(auditSettlement(settlement, outcome, `eip155:${chainId}`));
+  if (isNew) audit?.add(auditSettlement(settlement, outcome, `eip155:${context.chainId}`));
   const isOwner = await ownership.acquire(payment.id, caller.owner);
   return respondTo({ id: payment.id, result: outcome, caller, isOwner }, ownership);
 }

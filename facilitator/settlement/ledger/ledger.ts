@@ -78,9 +78,7 @@ export function createLedger(
       return row === undefined ? undefined : toRecordedSettlement(row);
     },
     /** Returns whether a payment other than `settlement` has used, or is about to use, the same authorization nonce. */
-    hasConflict: async (
-      settlement: Pick<Settlement, "id" | "asset" | "contract" | "payer" | "authorizationNonce" | "callData">,
-    ): Promise<boolean> => {
+    hasConflict: async (settlement: Settlement): Promise<boolean> => {
       const rows = await store.rows(rivalSql, [chainId, ...toAuthorizationKey(settlement), settlement.id]);
       return rows.length > 0;
     },
