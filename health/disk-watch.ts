@@ -27,7 +27,7 @@ export type DiskWatchDependencies = Readonly<{
   /** Grows the disk's volume if too little of its bytes is free, and reports the volume's state; absent if it can't grow. Never rejects. */
   grow?: ((freeRatio: number, signal: AbortSignal) => Promise<DiskReport>) | undefined;
   /** Called after each successful check. */
-  onLook?: (check: DiskCheck) => void;
+  onCheck: (check: DiskCheck) => void;
   metrics: Registry;
   clock: Clock;
   log: Logger;
@@ -71,7 +71,7 @@ export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWat
         board.set({ type: "DiskSpaceSufficient", status: "Unknown", reason: "ReadFailed", message: found });
         return;
       }
-      dependencies.onLook?.(found);
+      dependencies.onCheck(found);
       const history = remember(found, dependencies);
       const forecast = forecastDisk(history, found.freeBytes, options.forecastAfterSeconds);
       metrics.observe(found, forecast?.fullInSeconds);

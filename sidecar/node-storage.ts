@@ -13,7 +13,7 @@ export type NodeStorageDependencies = Readonly<{
   upkeep: Pick<Upkeep, "dataPath" | "mayAct">;
   state: UpkeepState;
   board: ConditionBoard;
-  onCheck?: (check: DiskCheck) => void;
+  onCheck: (check: DiskCheck) => void;
   events: EventLog;
   metrics: Registry;
   clock: Clock;

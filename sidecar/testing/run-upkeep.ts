@@ -90,7 +90,7 @@ export async function runUpkeep(
   const health = startHealth(settings, { log, metrics, clock, send: sendRequest, board, charts, eventLoop });
   const dependencies = { log, metrics, clock, send: sendRequest, state, events, board, charts, health };
   const upkeep = await startUpkeep(settings, { ...dependencies, listedCommits: () => ({}), finishes: () => undefined });
-  const storage = await watchNodeStorage(settings, { ...dependencies, upkeep });
+  const storage = await watchNodeStorage(settings, { ...dependencies, upkeep, onCheck: () => undefined });
   const control = await listenForControl(stateDirectory, upkeep.control, { log, mask: createMask() });
   return {
     board,

@@ -62,6 +62,7 @@ export function startWatchedVolume(
       dataPath: () => "/data",
       readSpace: async () => buildSpace(disk.freeRatio),
       history: { get: () => undefined, set: () => undefined },
+      onCheck: () => undefined,
       grow,
       board,
       metrics,

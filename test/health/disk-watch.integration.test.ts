@@ -32,7 +32,7 @@ async function lookOnce(stateDirectory: string, path: string, wallMs: number) {
       intervalMs: 60_000,
       signal: stopController.signal,
     },
-    { dataPath: () => path, history: state.diskHistory, board, metrics, clock, log },
+    { dataPath: () => path, history: state.diskHistory, onCheck: () => undefined, board, metrics, clock, log },
   );
   const condition = await readUntil(
     () => board.get("DiskSpaceSufficient"),

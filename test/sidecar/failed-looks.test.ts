@@ -103,7 +103,7 @@ const watches: Readonly<Record<string, Begin>> = {
           intervalMs,
           signal: means.signal,
         },
-        { ...means, dataPath: fail, history: { get: () => undefined, set: () => undefined } },
+        { ...means, dataPath: fail, onCheck: () => undefined, history: { get: () => undefined, set: () => undefined } },
       ),
     ),
   VersionSupported: async (means) => {

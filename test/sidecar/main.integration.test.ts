@@ -14,7 +14,7 @@ async function statusBy(host: string, url: string): Promise<number | undefined> 
 
 test("reports node health through probes, JSON status and a web page", async () => {
   await using node = await createFakeNode();
-  await using runningSidecar = await runSidecar(node);
+  await using runningSidecar = await runSidecar(node, { GATEHOUSE_SIDECAR_NODE_DATA_PATH: node.workspace });
   const { urls } = runningSidecar;
   const at = (path: string) => fetch(`${urls["sidecar"]}${path}`);
   await readUntil(
@@ -29,6 +29,11 @@ test("reports node health through probes, JSON status and a web page", async () 
   expect(status.conditions.map(({ type }) => type)).toEqual(
     expect.arrayContaining(["ConfigReconciled", "RpcResponding"]),
   );
+  const { figures } = await readUntil(
+    async () => (await (await at("/status")).json()) as { figures: { disk?: { freeBytes: number } } },
+    (answer) => answer.figures.disk !== undefined,
+  );
+  expect(figures.disk?.freeBytes).toBeGreaterThan(0);
   const page = await at("/");
   expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
   expect(await page.text()).toContain('<html lang="en">');
