@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { findAnvil } from "./anvil/anvil-process.ts";
-import { readProcessIdentity } from "./node/running-node.ts";
+import { readProcessIdentity } from "#daemon/process/running-process.ts";
 import type { devnetSettings } from "./settings.ts";
 import { strictOpensAfterSeconds } from "./node-profile.ts";
 import type { NodeParameters } from "./workspace/node-parameters.ts";

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { splitStat } from "#daemon/process/running-process.ts";
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -42,8 +43,7 @@ function readLaunchers(): string {
     // proc(5): pid (comm) state ppid …; the name in brackets may contain anything.
     const stat = readFileSync(`/proc/${process.ppid}/stat`, "utf8");
     const name = stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")"));
-    const parent = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1];
-    return shells.has(name) ? `${process.ppid} ${parent}` : String(process.ppid);
+    return shells.has(name) ? `${process.ppid} ${splitStat(stat)[1]}` : String(process.ppid);
   } catch {
     return String(process.ppid);
   }

@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
+import { sendSignal } from "#daemon/process/send-signal.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { formatArgument } from "#node/layout.ts";
 import { findRunningNode } from "#devnet/node/running-node.ts";
@@ -77,7 +78,7 @@ async function stopNode({ directory, runDirectory }: NodeLocation, deadlineMs: n
   } catch (cause) {
     const node = await findRunningNode(runDirectory);
     if (node === undefined) return;
-    process.kill(node.pid, "SIGKILL");
+    sendSignal(node.pid, "SIGKILL");
     throw new StartupError(`${(cause as Error).message}; the node (process ${node.pid}) was killed.`, { cause });
   }
 }

@@ -1,11 +1,10 @@
 import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { existsSync, readdirSync, rmdirSync, rmSync } from "node:fs";
-import { DatabaseSync } from "node:sqlite";
+import { existsSync, readdirSync, rmdirSync } from "node:fs";
 import type { Address } from "viem";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { createDirectory } from "#daemon/files/create-directory.ts";
-import { restrictToOwner } from "#daemon/files/atomic-file.ts";
+import { createProcessLock } from "#daemon/files/process-lock.ts";
 
 export type StateDirectory = Readonly<{
   root: string;
@@ -85,23 +84,19 @@ export async function lockStateDirectory({ root }: StateDirectory, fresh: boolea
   }
   const [isNewDirectory, isNewLock] = [!existsSync(root), !existsSync(path)];
   createDirectory(root);
-  const lock = new DatabaseSync(path, { timeout: 0 });
-  try {
-    restrictToOwner(path);
-    lock.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT;");
-  } catch (cause) {
-    lock.close();
-    throw new StartupError(`another stack uses ${root}; stop it, or specify another --state-dir.`, { cause });
+  const lock = createProcessLock(path, root);
+  const locked = lock.acquire();
+  if (!locked.ok) {
+    const why = "why" in locked ? `${root} can't be locked: ${locked.why}` : `another stack uses ${root}; stop it`;
+    throw new StartupError(`${why}, or specify another --state-dir.`);
   }
   return {
     [Symbol.dispose]: () => {
-      const names = isNewLock && existsSync(root) ? readdirSync(root) : [];
+      const isUnused = isNewLock && existsSync(root) && readdirSync(root).every(isLockFile);
       // Removed while locked, so that no other process locks a file that is about to be removed.
-      if (names.length > 0 && names.every(isLockFile)) {
-        for (const name of names) rmSync(join(root, name));
-        if (isNewDirectory) rmdirSync(root);
-      }
-      lock.close();
+      if (isUnused) lock.remove();
+      lock[Symbol.dispose]();
+      if (isUnused && isNewDirectory) rmdirSync(root);
     },
   };
 }

@@ -1,15 +1,16 @@
 import { spawn, type ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { createRequire } from "node:module";
 import { within } from "#daemon/time.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
+import { findRecordedProcess, recordProcess } from "#daemon/recorded-process.ts";
+import { sendSignal } from "#daemon/process/send-signal.ts";
 import { startProcess } from "#daemon/process/bounded-process.ts";
 import { selectVariables } from "#daemon/process/program-environment.ts";
-import { skipMissing } from "#daemon/skip-missing.ts";
 import { guardByParent } from "../parent-guard.ts";
 
 /**
@@ -23,7 +24,7 @@ const outputKeptCharacters = 4_096;
 
 export type AnvilProcessOptions = Readonly<{
   chainId: number;
-  /** Directory of this chain; on the process's command line, it identifies an orphan as ours. */
+  /** Directory of this chain. */
   directory: string;
 }>;
 
@@ -48,7 +49,8 @@ export async function startAnvilProcess(
   options: AnvilProcessOptions,
   { log }: Readonly<{ log: Logger }>,
 ): Promise<AnvilProcess> {
-  endOrphan(options.directory, log);
+  const pidFile = join(options.directory, "anvil.pid");
+  await endOrphan(pidFile, log);
   const [program, ...args] = guardByParent([findAnvil(), ...buildArguments(options)]);
   const child = await startProcess(() =>
     spawn(program, args, { env: selectVariables(), stdio: ["ignore", "pipe", "pipe"] }),
@@ -67,19 +69,16 @@ export async function startAnvilProcess(
     throw new StartupError(`anvil did not start: ${(cause as Error).message}; it printed: ${errors.text()}`, { cause });
   });
   const pid = child.pid ?? 0;
-  const pidFile = locatePidFile(options.directory);
-  // A killed node's file, or another user's symbolic link, which must not be followed.
-  rmSync(pidFile, { force: true });
-  writeFileSync(pidFile, String(pid), { mode: 0o600, flag: "wx" });
   const { promise: ended, resolve } = Promise.withResolvers<Error>();
   child.once("exit", (status, signal) => {
     if (child.killed) return;
     resolve(new Error(`anvil (process ${pid}) exited (${status ?? signal}); it printed: ${errors.text()}`));
   });
+  await recordProcess(pidFile, pid);
   const end = async () => {
     child.kill("SIGKILL");
     await exited;
-    rmSync(pidFile, { force: true });
+    await rm(pidFile, { force: true });
   };
   return { url, pid, ended, [Symbol.asyncDispose]: end };
 }
@@ -95,7 +94,7 @@ function buildArguments(options: AnvilProcessOptions): readonly string[] {
     ["--host", "127.0.0.1", "--port", "0", "--chain-id", String(options.chainId)],
     ["--hardfork", "cancun", "--no-mining", "--accounts", "0", "--slots-in-an-epoch", "1"],
     ["--prune-history", String(retainedStatesMax), "--no-request-size-limit", "--no-cors"],
-    ["--cache-path", locateCache(options.directory)],
+    ["--cache-path", join(options.directory, "anvil-cache")],
     ["--timestamp", String(genesisTimestampSeconds)],
   ].flat();
 }
@@ -122,42 +121,12 @@ async function waitForUrl(child: Child, exited: Promise<string>, output: Output)
   }
 }
 
-/** Kills the anvil that an earlier node left behind in this directory, after verifying that the process with the recorded id is that anvil. */
-function endOrphan(directory: string, log: Logger): void {
-  const pid = readPid(directory);
-  if (pid === undefined || !readCommandLine(pid).includes(locateCache(directory))) return;
+/** Kills the anvil that an earlier node left behind. Without /proc, the process with that id may be another. */
+async function endOrphan(pidFile: string, log: Logger): Promise<void> {
+  const { pid, startTicks } = (await findRecordedProcess(pidFile)) ?? { pid: 0, startTicks: 0 };
+  if (startTicks === 0) return;
   log.warn({ event: "anvil-left-behind", pid }, "terminating an anvil process left over from an earlier run");
-  try {
-    process.kill(pid, "SIGKILL");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
-  }
-}
-
-function readPid(directory: string): number | undefined {
-  try {
-    const pid = Number(readFileSync(locatePidFile(directory), "utf8"));
-    return Number.isSafeInteger(pid) && pid > 1 ? pid : undefined;
-  } catch (error) {
-    return skipMissing(error);
-  }
-}
-
-/** Reads a process's arguments from proc(5); returns an empty list if there is no such process, or no /proc. */
-function readCommandLine(pid: number): readonly string[] {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
-  } catch {
-    return [];
-  }
-}
-
-function locatePidFile(directory: string): string {
-  return join(directory, "anvil.pid");
-}
-
-function locateCache(directory: string): string {
-  return join(directory, "anvil-cache");
+  sendSignal(pid, "SIGKILL");
 }
 
 const architectures: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" };

@@ -2,7 +2,9 @@ import { join, resolve } from "node:path";
 import { CommandError, parseOptions } from "./run-command.ts";
 import { startInBackground } from "./start-in-background.ts";
 import { waitUntil } from "#daemon/time.ts";
-import { findRunningNode, isRunning, type ProcessIdentity } from "../node/running-node.ts";
+import { isRunning, type ProcessIdentity } from "#daemon/process/running-process.ts";
+import { sendSignal } from "#daemon/process/send-signal.ts";
+import { findRunningNode } from "../node/running-node.ts";
 import { readParameters } from "../workspace/node-parameters.ts";
 
 const usage = [
@@ -49,10 +51,10 @@ async function stopNode({ workspace, mode }: StopNodeOptions): Promise<string> {
   const node = await findRunningNode(join(workspace, "run"));
   if (node === undefined) return "the node is not running\n";
   if (readParameters(join(workspace, "devnet.json")).profile === "pharos") {
-    send(node, mode === "kill" ? "SIGKILL" : "SIGTERM");
+    sendSignal(node.pid, mode === "kill" ? "SIGKILL" : "SIGTERM");
     return `process ${node.pid} received SIGTERM\n`;
   }
-  send(node, "SIGTERM");
+  sendSignal(node.pid, "SIGTERM");
   if (await hasEnded(node, gracefulStopMs[mode])) return `the node was stopped (process ${node.pid})\n`;
   if (mode === "wait") {
     throw new CommandError(
@@ -60,17 +62,9 @@ async function stopNode({ workspace, mode }: StopNodeOptions): Promise<string> {
       1,
     );
   }
-  send(node, "SIGKILL");
+  sendSignal(node.pid, "SIGKILL");
   if (await hasEnded(node, killedStopMs)) return `the node was killed (process ${node.pid}): it did not stop in time\n`;
   throw new CommandError(`the node (process ${node.pid}) can't be killed; check it with: ps -l ${node.pid}`, 1);
-}
-
-function send(node: ProcessIdentity, signal: NodeJS.Signals): void {
-  try {
-    process.kill(node.pid, signal);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
-  }
 }
 
 async function hasEnded(node: ProcessIdentity, withinMs: number): Promise<boolean> {

@@ -5,11 +5,11 @@ import { createStream } from "rotating-file-stream";
 import { openToAppend } from "#daemon/files/append-file.ts";
 import { within } from "#daemon/time.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
+import { isRunning, type ProcessIdentity } from "#daemon/process/running-process.ts";
 import { waitForAbort, createStopSignal } from "#daemon/process/stop-signal.ts";
 import { createLog, type Logger } from "#daemon/log/log.ts";
 import { readParameters } from "../workspace/node-parameters.ts";
 import { startNode } from "./node.ts";
-import { isRunning, type ProcessIdentity } from "./running-node.ts";
 
 /** Less than the 30 s that `ops stop` waits. Saving the chain takes seconds on a busy machine; unsaved blocks get different hashes. */
 const stopDeadlineMs = 25_000;

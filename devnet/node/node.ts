@@ -13,7 +13,8 @@ import { openPruning, type Pruning } from "../pruning.ts";
 import { claimWorkspace } from "./running-node.ts";
 import { createServer, type ServerResponse } from "node:http";
 import { startListening } from "#daemon/http/listening-sockets.ts";
-import { findControlAddress } from "./control-client.ts";
+import { findShortSocketPath } from "#daemon/http/short-socket-path.ts";
+import { locateControlSocket } from "./control-client.ts";
 
 export type NodeOptions = Readonly<{
   /** Read once, at the start. */
@@ -126,7 +127,7 @@ async function startControlServer(runDirectory: string, pruning: Pruning): Promi
   });
   // This process has the workspace's lock, so an existing socket is a leftover of a killed node.
   await rm(join(runDirectory, "control.sock"), { force: true });
-  const address = await findControlAddress(runDirectory);
+  const address = await findShortSocketPath(locateControlSocket(runDirectory));
   await startListening(server, { path: address.path });
   return {
     [Symbol.asyncDispose]: async () => {

@@ -4,6 +4,7 @@ import { basename, join, relative, resolve } from "node:path";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
 import { createDirectory } from "#daemon/files/create-directory.ts";
 import { entryExists } from "#daemon/files/entry-exists.ts";
+import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import { nodeReleases } from "#node/versions.ts";
 import { deriveCommit, findFamilyOfProfile } from "../node-profile.ts";
 import { locateProgramFile } from "../program-file.ts";
@@ -83,13 +84,9 @@ function formatLauncher(name: keyof typeof programs, { directory, binDirectory, 
     `workspace=$(cd "$(dirname "$0")/${up || "."}" && pwd -P) || exit 1`,
     // Compiled code is cached, so that the next start is faster.
     'export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE:-$workspace/run/compile-cache}"',
-    `exec ${quote(process.execPath)} ${quote(programs[name])} "$workspace" "$@"`,
+    `exec ${quoteShellWord(process.execPath)} ${quoteShellWord(programs[name])} "$workspace" "$@"`,
     "",
   ].join("\n");
-}
-
-function quote(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /** A fork schedule in the public networks' format. */

@@ -1,5 +1,3 @@
-import { z } from "zod";
-import { createJsonRpcClient, NoJsonRpcResponseError, type CallJsonRpc } from "#daemon/http/json-rpc-client.ts";
 import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
@@ -8,6 +6,7 @@ import type { NodeLayout } from "#node/layout.ts";
 import type { ProgramIdentity } from "#node/versions.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import type { SidecarSettings } from "../settings.ts";
+import { createNodeRpc, type NodeQueries } from "../upgrade/node-rpc.ts";
 import { evaluateVersion } from "./needed-version.ts";
 import { evaluateForks, type ForkSituation } from "./fork-schedule.ts";
 import { openReleaseLists, type ProgramsLocation, type ReleaseListsDependencies } from "./release-lists.ts";
@@ -25,12 +24,8 @@ export type ReleaseWatchDependencies = ReleaseListsDependencies &
 /** Interval between queries for the block rate, which changes slowly; also the delay after a query without a response. */
 const blockTimeIntervalMs = 600_000;
 const blockTimeRetryMs = 30_000;
-const blockTimeTimeoutMs = 10_000;
-const responseBytesMax = 16_777_216;
 
 const spanBlocks = 10_000;
-
-const block = z.object({ timestamp: z.string().regex(/^0x[0-9a-f]{1,13}$/i) });
 
 export type ReleaseWatch = Awaited<ReturnType<typeof watchReleases>>;
 
@@ -41,11 +36,7 @@ export async function watchReleases(
 ) {
   const { warnBeforeSeconds } = upgrade;
   const lists = await openReleaseLists(upgrade, { ...others, clock, log });
-  const call = createJsonRpcClient({
-    url: node.httpUrl,
-    timeoutMs: blockTimeTimeoutMs,
-    responseBytesMax,
-  });
+  const { blockSeconds } = createNodeRpc(node.httpUrl);
   let lastCheckMs: number | undefined;
   let againMs = 0;
   // While the node does not respond, its last known rate applies.
@@ -54,7 +45,7 @@ export async function watchReleases(
     const beganMs = clock.monotonicMs();
     if (lastCheckMs !== undefined && beganMs - lastCheckMs <= againMs) return;
     lastCheckMs = beganMs;
-    const measuredSeconds = await readSecondsPerBlock(height, call, signal);
+    const measuredSeconds = await readSecondsPerBlock(height, blockSeconds, signal);
     againMs = measuredSeconds === undefined ? blockTimeRetryMs : blockTimeIntervalMs;
     secondsPerBlock = measuredSeconds ?? secondsPerBlock;
   };
@@ -111,24 +102,13 @@ function pickWorst(
 /** Computes the seconds per block on a node's chain from the timestamps of the head and an earlier block; returns undefined if the node does not respond. */
 async function readSecondsPerBlock(
   height: number,
-  call: CallJsonRpc,
+  blockSeconds: NodeQueries["blockSeconds"],
   signal: AbortSignal,
 ): Promise<number | undefined> {
   // The genesis block may be much older than the first mined block.
   const span = Math.min(spanBlocks, height - 1);
   if (span < 1) return undefined;
-  const [first, last] = await Promise.all([readTime(height - span, call, signal), readTime(height, call, signal)]);
+  const [first, last] = await Promise.all([blockSeconds(height - span, signal), blockSeconds(height, signal)]);
   if (first === undefined || last === undefined || last <= first) return undefined;
   return (last - first) / span;
-}
-
-async function readTime(number: number, call: CallJsonRpc, signal: AbortSignal): Promise<number | undefined> {
-  try {
-    const response = await call("eth_getBlockByNumber", [`0x${number.toString(16)}`, false], signal);
-    const parsed = block.safeParse(response.ok ? response.result : undefined);
-    return parsed.success ? Number(parsed.data.timestamp) : undefined;
-  } catch (error) {
-    if (!(error instanceof NoJsonRpcResponseError)) throw error;
-    return undefined;
-  }
 }

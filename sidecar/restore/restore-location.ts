@@ -6,7 +6,7 @@ import { readRegularFile } from "#daemon/files/regular-file.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
 import type { NodeFamily } from "#node/families.ts";
 import { skipMissing } from "#daemon/skip-missing.ts";
-import { listPids } from "../upkeep/drivers/host-processes.ts";
+import { listPids } from "#daemon/process/running-process.ts";
 
 /** Next to the data directory, on the same disk: one rename makes the unpacked tree the data directory. */
 export type RestoreLocation = Readonly<{

@@ -20,11 +20,19 @@ const timeoutMs = 10_000;
 const responseBytesMax = 16_777_216;
 
 const block = z.object({ hash: z.string() });
+const timedBlock = z.object({ timestamp: z.string().regex(/^0x[0-9a-f]{1,13}$/i) });
 const quantity = z.string().regex(/^0x[0-9a-f]+$/i);
 
 const syncingSchema = z.union([z.literal(false), z.record(z.string(), z.unknown())]);
 
-export function createNodeRpc(url: string): NodeRpc & DataRpc {
+export type NodeQueries = NodeRpc &
+  DataRpc &
+  Readonly<{
+    /** Timestamp of a block. */
+    blockSeconds: (number: number, signal: AbortSignal) => Promise<number | undefined>;
+  }>;
+
+export function createNodeRpc(url: string): NodeQueries {
   const call = createJsonRpcClient({ url, timeoutMs, responseBytesMax });
   const query = async <T>(schema: z.ZodType<T>, method: string, params: readonly unknown[], signal?: AbortSignal) => {
     try {
@@ -36,13 +44,19 @@ export function createNodeRpc(url: string): NodeRpc & DataRpc {
       return undefined;
     }
   };
+  const queryBlock = <T>(schema: z.ZodType<T>, number: number, signal?: AbortSignal) =>
+    query(schema, "eth_getBlockByNumber", [`0x${number.toString(16)}`, false], signal);
   const findBlock = async (number: number, signal?: AbortSignal): Promise<BlockCheck> => {
-    const found = await query(block.nullable(), "eth_getBlockByNumber", [`0x${number.toString(16)}`, false], signal);
+    const found = await queryBlock(block.nullable(), number, signal);
     if (found === undefined) return { kind: "unknown" };
     return found === null ? { kind: "gone" } : { kind: "found", hash: found.hash };
   };
   return {
     findBlock,
+    blockSeconds: async (number, signal) => {
+      const found = await queryBlock(timedBlock, number, signal);
+      return found && Number(found.timestamp);
+    },
     blockHash: async (number, signal) => {
       const found = await findBlock(number, signal);
       return found.kind === "found" ? found.hash : undefined;

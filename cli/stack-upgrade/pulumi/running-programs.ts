@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
-import { readdir, readFile } from "node:fs/promises";
 import { promisify } from "node:util";
+import { listPids, readProcessFile, splitStat } from "#daemon/process/running-process.ts";
 import { sendSignal } from "#daemon/process/send-signal.ts";
 
 const run = promisify(execFile);
@@ -35,19 +35,11 @@ type RunningProgram = Readonly<{ pid: number; parent: number; command: string }>
 
 async function readPrograms(): Promise<readonly RunningProgram[]> {
   if (process.platform !== "linux") return await readProgramsByPs();
-  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
-  const programs = pids.map(async (pid) => {
+  const programs = (await listPids()).map(async (pid) => {
     const [words, stat] = [await readProcessFile(pid, "cmdline"), await readProcessFile(pid, "stat")];
-    // The program's name, in parentheses, may contain anything (proc_pid_stat(5)).
-    const [, parent] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return { pid: Number(pid), parent: Number(parent ?? 0), command: words.replaceAll("\0", " ") };
+    return { pid, parent: Number(splitStat(stat)[1] ?? 0), command: words.replaceAll("\0", " ") };
   });
   return await Promise.all(programs);
-}
-
-/** Reads a process's file; empty if the process has exited since, or belongs to another user. */
-function readProcessFile(pid: string, file: string): Promise<string> {
-  return readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "");
 }
 
 async function readProgramsByPs(): Promise<readonly RunningProgram[]> {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { planView } from "../plan/plan-view.ts";
 import { restartRequestResults } from "../restart/requested-restart.ts";
 import { requestedUpgrade } from "../upgrade/requested-upgrade.ts";
 import { upgradeOutcomes } from "../../upgrade/progress.ts";
@@ -6,8 +7,6 @@ import { upgradeOutcomes } from "../../upgrade/progress.ts";
 export const controlPath = "/control";
 
 const hold = z.object({ message: z.string(), sinceMs: z.number() });
-
-const shownPlan = z.object({ steps: z.array(z.string()), problems: z.array(z.string()), digest: z.string() });
 
 const shownUpgrade = z.object({
   from: z.string(),
@@ -25,7 +24,7 @@ export const controlView = z.object({
   authority: z.enum(["acts", "waits", "observes"]),
   hold: hold.optional(),
   /** The sidecar's plan; absent until the first check of the node. */
-  plan: shownPlan.optional(),
+  plan: planView.optional(),
   upgrade: shownUpgrade.optional(),
 });
 

@@ -1,4 +1,5 @@
 import type { Server } from "node:http";
+import { findShortSocketPath } from "#daemon/http/short-socket-path.ts";
 import { chmod } from "node:fs/promises";
 import { createAdaptorServer } from "@hono/node-server";
 import { Registry } from "prom-client";
@@ -10,7 +11,7 @@ import { createApp, type App } from "#daemon/http/app.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import type { Secret } from "#daemon/secrets/secret.ts";
-import { prepareSocket, findSocketPath, locateSocket } from "./control-socket.ts";
+import { prepareSocket, locateSocket } from "./control-socket.ts";
 import type { UpkeepControl } from "./upkeep-control.ts";
 import { upgradeRequest } from "../upgrade/requested-upgrade.ts";
 import { adoptRequest, controlPath } from "./control-responses.ts";
@@ -33,7 +34,7 @@ export async function listenForControl(
   const resources = new AsyncDisposableStack();
   try {
     await prepareSocket(stateDirectory);
-    const socket = resources.use(await findSocketPath(stateDirectory));
+    const socket = resources.use(await findShortSocketPath(locateSocket(stateDirectory)));
     await startListening(server, { path: socket.path });
     resources.defer(() => close(server));
     await chmod(socketLocation, 0o600);

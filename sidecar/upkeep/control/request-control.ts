@@ -1,3 +1,4 @@
+import { findShortSocketPath } from "#daemon/http/short-socket-path.ts";
 import { existsSync } from "node:fs";
 import { Agent } from "undici";
 import { z } from "zod";
@@ -7,7 +8,7 @@ import { parseJson } from "#daemon/json-rpc.ts";
 import { createTimeoutSignal } from "#daemon/time.ts";
 import { controlPath, controlView, type ControlView } from "./control-responses.ts";
 import type { ControlOptions } from "./control-options.ts";
-import { findSocketPath, locateSocket } from "./control-socket.ts";
+import { locateSocket } from "./control-socket.ts";
 
 /** Address of a running sidecar: the socket in its state directory, or its URL with its token. */
 export type ControlTarget = Readonly<
@@ -84,7 +85,7 @@ async function requestBySocket<Schema extends z.ZodType>(
   stateDirectory: string,
   request: ControlRequest<Schema>,
 ): Promise<z.output<Schema>> {
-  await using socket = await findSocketPath(stateDirectory);
+  await using socket = await findShortSocketPath(locateSocket(stateDirectory));
   return requestAt("http://sidecar", locateSocket(stateDirectory), { connect: { socketPath: socket.path } }, request);
 }
 

@@ -37,7 +37,7 @@ export function createUpkeepControl(parts: UpkeepParts) {
       mode,
       authority: authority(),
       ...buildHoldView(),
-      ...(plan === undefined ? {} : { plan: plan as ControlView["plan"] }),
+      ...(plan === undefined ? {} : { plan }),
       ...buildUpgradeView(seen.upgrade.now().record),
     };
   };

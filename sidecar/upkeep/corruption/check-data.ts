@@ -1,6 +1,6 @@
 import { findSettledBlock } from "#node/settled-block.ts";
 import type { DataEvidence, DataMark, KnownBlock } from "../state/data-evidence.ts";
-import type { ProcessMark } from "../state/upgrade-record.ts";
+import type { ProcessIdentity } from "#daemon/process/running-process.ts";
 import type { UpgradeContext } from "../upgrade/upgrade-context.ts";
 import type { BlockCheck, DataRpc } from "../../upgrade/node-rpc.ts";
 import { type DataCheck, compareKnownBlock, hasKnownBlock } from "./assess-data.ts";
@@ -10,7 +10,7 @@ export type DataContext = UpgradeContext &
   Readonly<{ data: ObservedData; references: readonly Pick<DataRpc, "findBlock">[] }>;
 
 /** Result of a data check, with the node's process; the next mark is built from both. */
-export type DataCheckResult = Readonly<{ check: DataCheck; process: ProcessMark | undefined }>;
+export type DataCheckResult = Readonly<{ check: DataCheck; process: ProcessIdentity | undefined }>;
 
 const unknown: BlockCheck = { kind: "unknown" };
 

@@ -1,13 +1,19 @@
 import { readlinkSync } from "node:fs";
-import { readdir, readlink, open, readFile, realpath } from "node:fs/promises";
+import { readdir, readlink, open, realpath } from "node:fs/promises";
 import { basename, sep } from "node:path";
 import { uptime } from "node:os";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Clock } from "#daemon/clock.ts";
 import { skipHanging, type FileDeadline } from "#daemon/files/file-deadline.ts";
+import {
+  isRunning,
+  listPids,
+  readProcessFile,
+  readProcessIdentity,
+  type ProcessIdentity,
+} from "#daemon/process/running-process.ts";
 import { isDetachedProgram } from "../../programs/long-running-process.ts";
 import { readUrlPort } from "#daemon/http/address.ts";
-import type { ProcessMark } from "../state/upgrade-record.ts";
 
 /** Finds the processes that both listen on the port and are in the directory: a shell may be in it, and a proxy may listen on the port. */
 async function findListeners(port: number, directory: string): Promise<readonly number[]> {
@@ -96,16 +102,6 @@ function readProcessLink(pid: number, link: "cwd" | "exe"): string {
   }
 }
 
-export async function listPids(): Promise<readonly number[]> {
-  const entries = await readdir("/proc").catch(() => []);
-  return entries.filter((entry) => /^\d+$/.test(entry)).map(Number);
-}
-
-/** Reads a file about a process; empty if the process has exited. */
-export function readProcessFile(pid: number, file: "cgroup" | "cmdline" | "comm" | "stat" | "status"): Promise<string> {
-  return readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "");
-}
-
 async function excludeOwnProcesses(processes: readonly HostProcess[]): Promise<readonly HostProcess[]> {
   const ownFlags = await Promise.all(processes.map(({ pid }) => isOwnProcess(pid)));
   return processes.filter((_, at) => ownFlags[at] === false);
@@ -132,26 +128,12 @@ type ProcessStart = Readonly<{ wallMs: number; monotonicMs: number }>;
 
 /** Linux reports the start relative to its uptime, read right after the clocks: a pause in between makes the process seem older, never younger. */
 export async function readProcessStart(pid: number, clock: Clock): Promise<ProcessStart | undefined> {
-  const ticks = await readStartTicks(pid);
-  if (ticks === undefined) return undefined;
+  const identity = await identify(pid);
+  if (identity === undefined) return undefined;
   const wallMs = clock.wallMs();
   const monotonicMs = clock.monotonicMs();
-  const ageMs = uptime() * 1_000 - (ticks / ticksPerSecond) * 1_000;
+  const ageMs = uptime() * 1_000 - (identity.startTicks / ticksPerSecond) * 1_000;
   return { wallMs: wallMs - ageMs, monotonicMs: monotonicMs - ageMs };
-}
-
-/** States of a process that has exited but whose parent hasn't collected its status yet (`proc_pid_stat(5)`). */
-const endedStates: ReadonlySet<string | undefined> = new Set(["Z", "X"]);
-
-/** Reads the start in clock ticks since boot, unique with the process id; undefined if it has exited, or not on Linux. */
-export async function readStartTicks(pid: number): Promise<number | undefined> {
-  const stat = await readProcessFile(pid, "stat");
-  if (stat === "") return undefined;
-  // The second field is a name in parentheses, which may contain any characters; the state follows it, and the start is the 20th field from
-  // there.
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  const ticks = Number(fields[19] ?? Number.NaN);
-  return endedStates.has(fields[0]) || !Number.isFinite(ticks) ? undefined : ticks;
 }
 
 export type NodeProcesses = ReturnType<typeof createNodeProcesses>;
@@ -180,7 +162,7 @@ export function createNodeProcesses({ httpUrl, binDirectory, fileDeadline, proce
     return known.path === path ? known.directory : path;
   };
   return {
-    now: async () => mark(await findListeners(port, await resolveDirectory())),
+    now: async () => identifyAll(await findListeners(port, await resolveDirectory())),
     /** Finds the start of the process that listens on the node's port. */
     startOfListener: async (clock: Clock): Promise<ProcessStart | undefined> => {
       const [pid] = await findListeners(port, await resolveDirectory());
@@ -204,15 +186,20 @@ export function createNodeProcesses({ httpUrl, binDirectory, fileDeadline, proce
       const otherProcesses = await excludeOwnProcesses(nodes.flat());
       const inside = otherProcesses.flatMap(({ pid, isInside }) => (isInside ? [pid] : []));
       const outsidePids = otherProcesses.flatMap(({ pid, isInside }) => (isInside ? [] : [pid]));
-      return { own: await mark([...new Set([...holders, ...inside])]), elsewhere: await mark(outsidePids) };
+      return {
+        own: await identifyAll([...new Set([...holders, ...inside])]),
+        elsewhere: await identifyAll(outsidePids),
+      };
     },
-    runs: async ({ pid, startTicks }: ProcessMark) => (await readStartTicks(pid)) === startTicks,
+    runs: (node: ProcessIdentity) => isRunning(node).catch(() => false),
   };
 }
 
-async function mark(pids: readonly number[]): Promise<readonly ProcessMark[]> {
-  const marks = pids.map(async (pid) => ({ pid, startTicks: await readStartTicks(pid) }));
-  return (await Promise.all(marks)).flatMap(({ pid, startTicks }) =>
-    startTicks === undefined ? [] : [{ pid, startTicks }],
-  );
+/** A process that can't be read for lack of file descriptors counts as exited. */
+function identify(pid: number): Promise<ProcessIdentity | undefined> {
+  return readProcessIdentity(pid).catch(() => undefined);
+}
+
+async function identifyAll(pids: readonly number[]): Promise<readonly ProcessIdentity[]> {
+  return (await Promise.all(pids.map(identify))).filter((found) => found !== undefined);
 }

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { pino } from "pino";
 import { expect, it } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
-import { readStartTicks } from "./host-processes.ts";
+import { isRunning, readProcessIdentity } from "#daemon/process/running-process.ts";
 import { stopWithOps } from "./ops-commands.ts";
 
 it("stops a node whose process becomes visible only with its open port, without the stop command, which would stop the neighbouring node", async () => {
@@ -11,8 +11,8 @@ it("stops a node whose process becomes visible only with its open port, without 
   const ended = once(child, "exit");
   await once(child, "spawn");
   const { pid = 0 } = child;
-  const node = { pid, startTicks: (await readStartTicks(pid)) ?? 0 };
-  const runs = async () => (await readStartTicks(pid)) === node.startTicks;
+  const node = (await readProcessIdentity(pid)) ?? { pid, startTicks: 0 };
+  const runs = () => isRunning(node);
   let isOpen = false;
   const stopResult = await stopWithOps(
     {

@@ -6,7 +6,7 @@ import { waitUntil, pause } from "#daemon/time.ts";
 import type { HealthWatch } from "#health/health-watch.ts";
 import { doneBySidecar, type EventLog } from "#status/event-log.ts";
 import { DriverError } from "./driver.ts";
-import type { ProcessMark } from "../state/upgrade-record.ts";
+import type { ProcessIdentity } from "#daemon/process/running-process.ts";
 import type { NodeProcesses } from "./host-processes.ts";
 
 type OpsStopCommand = Readonly<{
@@ -88,11 +88,11 @@ export function reportRestart(message: string, { log, events }: OpsStopDependenc
 }
 
 async function findRemainingProcesses(
-  marks: readonly ProcessMark[],
+  marks: readonly ProcessIdentity[],
   withinMs: number,
   signal: AbortSignal,
   { processes, clock }: OpsStopDependencies,
-): Promise<readonly ProcessMark[]> {
+): Promise<readonly ProcessIdentity[]> {
   const check = async () => {
     const found = await Promise.all(marks.map(async (mark) => ((await processes.runs(mark)) ? [mark] : [])));
     return found.flat();

@@ -3,7 +3,8 @@ import { basename } from "node:path";
 import { systemClock } from "#daemon/clock.ts";
 import { createTimeoutSignal, waitUntil } from "#daemon/time.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
-import { listPids, readProcessFile, readProcessStart } from "./host-processes.ts";
+import { listPids, readProcessFile } from "#daemon/process/running-process.ts";
+import { readProcessStart } from "./host-processes.ts";
 
 export type SignalDriverOptions = Readonly<{
   processName: () => string;

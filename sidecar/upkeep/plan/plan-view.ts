@@ -1,15 +1,20 @@
 import { hash } from "node:crypto";
+import { z } from "zod";
 import type { PruneInfo } from "#node/prune-info.ts";
 import { describeChange } from "#node/conf/monitor-change.ts";
 import type { Plan, PlanAction } from "./plan.ts";
 
-export type PlanView = Readonly<{
-  steps: readonly string[];
-  /** Changes that can't be planned, each with the reason, and missing prerequisites of the steps. */
-  problems: readonly string[];
-  /** Identifies this plan, so that only the plan that was shown is executed. */
-  digest: string;
-}>;
+export const planView = z
+  .object({
+    steps: z.array(z.string()).readonly(),
+    /** Changes that can't be planned, each with the reason, and missing prerequisites of the steps. */
+    problems: z.array(z.string()).readonly(),
+    /** Identifies this plan, so that only the plan that was shown is executed. */
+    digest: z.string(),
+  })
+  .readonly();
+
+export type PlanView = z.output<typeof planView>;
 
 const forGood =
   "this can't be undone, and old state is deleted; to keep an archive, set GATEHOUSE_SIDECAR_PRUNE_ENABLED=false first";

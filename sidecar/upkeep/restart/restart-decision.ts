@@ -1,3 +1,4 @@
+import type { ReasonOf } from "#status/condition.ts";
 import type { Permissions } from "../adoption/authority.ts";
 import type { restartCauses } from "../upkeep-metrics.ts";
 import type { RestartBudget } from "./restart-budget.ts";
@@ -42,22 +43,7 @@ export type RestartDecision = Readonly<
   { go: true; due: DueRestart } | { go: false; reason: RestartWait; message: string; wakeInMs?: number }
 >;
 
-type RestartWait =
-  | "NoRestart"
-  | "Running"
-  | "Observing"
-  | "WaitingForApproval"
-  | "Paused"
-  | "NoDriver"
-  | "ProgramMissing"
-  | "NodeStopped"
-  | "ConfigUnusable"
-  | "StateNotWritable"
-  | "Contested"
-  | "StartRewrites"
-  | "Settling"
-  | "WaitingForWindow"
-  | "BudgetExhausted";
+type RestartWait = ReasonOf<"NoRestartPending", "True" | "False">;
 
 type ReadableBudget = Pick<RestartBudget, "used" | "allows" | "allowsAtMs">;
 

@@ -1,4 +1,4 @@
-import type { ProcessMark } from "./upgrade-record.ts";
+import type { ProcessIdentity } from "#daemon/process/running-process.ts";
 
 export type KnownBlock = Readonly<{ number: number; hash: string }>;
 
@@ -8,7 +8,7 @@ export type DataMark = Readonly<{
   /** A block too deep for any reorganization, and the chain's first block; absent if the node doesn't return blocks by number. */
   block?: KnownBlock | undefined;
   genesis?: string | undefined;
-  process: ProcessMark | undefined;
+  process: ProcessIdentity | undefined;
 }>;
 
 export type DataEvidence = Readonly<{

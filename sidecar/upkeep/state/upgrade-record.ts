@@ -1,4 +1,5 @@
 import { dirname } from "node:path";
+import type { ProcessIdentity } from "#daemon/process/running-process.ts";
 import { restartRollback, type ForwardStage, type Progress } from "../../upgrade/progress.ts";
 import type { NodeBaseline } from "../../upgrade/node-baseline.ts";
 import type { ReleaseCommits } from "#node/versions.ts";
@@ -9,13 +10,10 @@ export type UpgradeStore = Readonly<{ path: string; copy: string; aside: string 
 /** A program for the bin directory: its relative path, and the hash of its content when the plan was shown. */
 export type ReleaseFile = Readonly<{ name: string; sha256: string }>;
 
-/** A process, distinguished from a later process with the same id by its start time (clock ticks since boot). */
-export type ProcessMark = Readonly<{ pid: number; startTicks: number }>;
-
 export type HostNodeBaseline = NodeBaseline &
   Readonly<{
     /** The process that listened on the node's port; absent if it is invisible because it belongs to another user or the system is not Linux. */
-    process?: ProcessMark | undefined;
+    process?: ProcessIdentity | undefined;
   }>;
 
 /** Record of an upgrade: the approved plan, and the progress. Paths are absolute. */

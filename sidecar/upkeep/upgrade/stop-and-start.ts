@@ -1,7 +1,7 @@
 import { pause, waitUntil } from "#daemon/time.ts";
 import { DriverError, type NodeDriver, type RestartReport } from "../drivers/driver.ts";
 import { waitForResponse } from "../restart/restart-verification.ts";
-import type { ProcessMark } from "../state/upgrade-record.ts";
+import type { ProcessIdentity } from "#daemon/process/running-process.ts";
 import { UpgradeError } from "../../upgrade/progress.ts";
 import type { UpgradeContext } from "./upgrade-context.ts";
 
@@ -26,7 +26,7 @@ export function canStopAndStart(driver: NodeDriver | undefined): driver is StopS
  *
  * @param processBefore process that responded before the upgrade, which an earlier sidecar may have told to stop.
  */
-export async function stopNode(processBefore: ProcessMark | undefined, context: StopStartContext): Promise<void> {
+export async function stopNode(processBefore: ProcessIdentity | undefined, context: StopStartContext): Promise<void> {
   const { driver, holders, clock, signal } = context;
   const withinMs = context.settings.restart.timeoutMs;
   const beganMs = clock.monotonicMs();

@@ -26,7 +26,8 @@ test("stops an anvil left by an earlier node at the next start", async () => {
 });
 
 test("does not stop a different process with the recorded pid", async () => {
-  for (const content of [String(process.pid), "1", "", "no number"]) {
+  const other = JSON.stringify({ pid: process.pid, startTicks: 1 });
+  for (const content of [other, String(process.pid), "", "no number"]) {
     writeFileSync(join(directory, "anvil.pid"), content);
     await using anvil = await start();
     expect(anvil.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);

@@ -104,7 +104,8 @@ describe("ops", () => {
     expect(await wallet.getBalance({ address: to })).toBe(parseEther("1"));
     await node.blocks(2n);
     const { runDirectory, dataDirectory } = node.workspace;
-    process.kill(Number(await readFile(join(dataDirectory, "chain", "anvil.pid"), "utf8")), "SIGKILL");
+    const { pid } = JSON.parse(await readFile(join(dataDirectory, "chain", "anvil.pid"), "utf8")) as { pid: number };
+    process.kill(pid, "SIGKILL");
     await vi.waitFor(async () => expect(await findRunningNode(runDirectory)).toBeUndefined(), { timeout: generousMs });
     expect(await readFile(join(runDirectory, "node.log"), "utf8")).toContain("the chain exited; stopping");
     expect((await node.run("ops", "start", "--config", "./node.conf")).status).toBe(0);
