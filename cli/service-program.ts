@@ -60,10 +60,10 @@ function addSettingsHelp(program: Command): void {
 const helpWords: ReadonlySet<string> = new Set(["-h", "--help"]);
 
 /** Makes a command's usage errors end with the help command that lists its subcommands or explains its options. */
-function nameHelp(command: UntypedCommand, words: string): void {
+function nameHelp(command: UntypedCommand, path: string): void {
   const lists = command.commands.length > 0 ? "lists the commands" : "shows how to use it";
-  command.showHelpAfterError(`("${words} --help" ${lists})`);
-  for (const inner of command.commands) nameHelp(inner, `${words} ${inner.name()}`);
+  command.showHelpAfterError(`("${path} --help" ${lists})`);
+  for (const inner of command.commands) nameHelp(inner, `${path} ${inner.name()}`);
 }
 
 /** Makes a command and its subcommands suggest the nearest choice when an argument or option with choices gets an invalid value. */

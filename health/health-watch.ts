@@ -73,8 +73,8 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
     ? { ...unknownHealth, reference: { height: undefined, requestedAtMs: Number.NEGATIVE_INFINITY } }
     : unknownHealth;
   const followChain = createChainFollower(options);
-  const withoutStandstill = createStandstillDiscount(eventLoop, clock);
-  const { promise: firstCheckDone, resolve: hasLooked } = Promise.withResolvers<void>();
+  const discountStalls = createStallDiscount(eventLoop, clock);
+  const { promise: firstCheckDone, resolve: reportFirstCheck } = Promise.withResolvers<void>();
 
   const query = async (signal: AbortSignal): Promise<RpcState> => {
     const startMs = clock.monotonicMs();
@@ -111,10 +111,10 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
   const check = async (signal: AbortSignal): Promise<RpcState> => {
     const found = await repeatIfStalled(() => query(signal), options, eventLoop);
     if (signal.aborted) return health;
-    health = withoutStandstill(found);
+    health = discountStalls(found);
     report(health, options, dependencies);
     metrics.observe(health, clock.monotonicMs());
-    hasLooked();
+    reportFirstCheck();
     return health;
   };
 
@@ -178,18 +178,18 @@ async function repeatIfStalled(
   for (let attempt = 1; ; attempt += 1) {
     const lateMs = eventLoop.lateMs();
     const found = await query();
-    const stoodStill = eventLoop.lateMs() - lateMs > timeoutMs * stalledShare;
-    if (found.failure === undefined || !stoodStill || attempt >= maxAttempts) return found;
+    const hasStalled = eventLoop.lateMs() - lateMs > timeoutMs * stalledShare;
+    if (found.failure === undefined || !hasStalled || attempt >= maxAttempts) return found;
   }
 }
 
 /** While this process was suspended, it could not see any block, and a response read only now may be equally old: the height's age excludes that time. */
-function createStandstillDiscount(eventLoop: EventLoopWatch, clock: Clock): (found: RpcState) => RpcState {
+function createStallDiscount(eventLoop: EventLoopWatch, clock: Clock): (found: RpcState) => RpcState {
   let seenLateMs = eventLoop.lateMs();
   return (found) => {
-    const stoodMs = eventLoop.lateMs() - seenLateMs;
-    seenLateMs += stoodMs;
-    if (found.heightSinceMs === undefined || stoodMs === 0) return found;
-    return { ...found, heightSinceMs: Math.min(clock.monotonicMs(), found.heightSinceMs + stoodMs) };
+    const stalledMs = eventLoop.lateMs() - seenLateMs;
+    seenLateMs += stalledMs;
+    if (found.heightSinceMs === undefined || stalledMs === 0) return found;
+    return { ...found, heightSinceMs: Math.min(clock.monotonicMs(), found.heightSinceMs + stalledMs) };
   };
 }

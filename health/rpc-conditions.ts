@@ -113,21 +113,21 @@ function withoutAnswer({ height, answeredAtMs }: RpcState): ConditionReport<"Hei
  */
 function withoutBlocks(
   { height = 0, reference, cadence }: RpcState,
-  words: string,
+  details: string,
 ): ConditionReport<"HeightAdvancing"> {
   const type = "HeightAdvancing";
   if (reference !== undefined) {
     if (reference.height !== undefined && reference.height <= height) {
-      const message = `No new blocks, and none on the references either: ${words}.`;
+      const message = `No new blocks, and none on the references either: ${details}.`;
       return { type, status: "True", reason: "Idle", message };
     }
-    const message = `No new blocks on the node, although the chain may have some: ${words}. Check the node's peers and its log.`;
+    const message = `No new blocks on the node, although the chain may have some: ${details}. Check the node's peers and its log.`;
     return { type, status: "False", reason: "Stalled", message };
   }
   if (cadence === "steady") {
-    const message = `No new blocks after a steady rate: ${words}. Calls are served. Check the node's peers and its log; set lag.references to tell a stalled node from a stalled chain.`;
+    const message = `No new blocks after a steady rate: ${details}. Calls are served. Check the node's peers and its log; set lag.references to tell a stalled node from a stalled chain.`;
     return { type, status: "False", reason: "NoNewBlock", message };
   }
-  const message = `No new blocks: ${words}. Calls are served. Set lag.references to tell a stalled node from a stalled chain.`;
+  const message = `No new blocks: ${details}. Calls are served. Set lag.references to tell a stalled node from a stalled chain.`;
   return { type, status: "Unknown", reason: "Quiet", message };
 }

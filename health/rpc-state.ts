@@ -67,8 +67,8 @@ export function countResponse(
   const isLower = height < (before.highest ?? height);
   const lowerSinceMs = isLower ? (lowerBefore ?? nowMs) : undefined;
   // References show how far behind the node is: a node with older data catches up for hours, and has not lost anything more in that time.
-  const isUnjudged = before.reference !== undefined && before.reference.height === undefined;
-  const isBelieved = lowerSinceMs !== undefined && !isUnjudged && nowMs - lowerSinceMs > staleAfterMs;
+  const isUnchecked = before.reference !== undefined && before.reference.height === undefined;
+  const isBelieved = lowerSinceMs !== undefined && !isUnchecked && nowMs - lowerSinceMs > staleAfterMs;
   return {
     ...rest,
     height,

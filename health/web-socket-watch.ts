@@ -52,14 +52,14 @@ export async function watchWebSocket(
 
 type Reason = ReasonOf<"WebSocketResponding", "False">;
 type Failure = Readonly<
-  { reason: Exclude<Reason, "NameNotResolved">; words: string } | { reason: "NameNotResolved"; hostname: string }
+  { reason: Exclude<Reason, "NameNotResolved">; description: string } | { reason: "NameNotResolved"; hostname: string }
 >;
 
 function describeFailure(failure: Failure, where: string): string {
   if (failure.reason === "NameNotResolved") {
     return `the name ${failure.hostname} can't be resolved: no DNS server responds. ${where} could not be reached, so subscribers are not served; check this host's DNS servers, or use an IP address in node.webSocketUrl.`;
   }
-  return `${where} ${failure.words}; subscribers are not served. Enable the node's WebSocket, or correct node.webSocketUrl.`;
+  return `${where} ${failure.description}; subscribers are not served. Enable the node's WebSocket, or correct node.webSocketUrl.`;
 }
 
 /** Sends one request; returns failures as text. */
@@ -75,7 +75,7 @@ async function openWebSocket(
       const late = () => {
         const hostname = pending();
         if (hostname !== undefined) resolve({ reason: "NameNotResolved", hostname });
-        else resolve({ reason: "TimedOut", words: `did not respond to eth_blockNumber within ${timeoutMs} ms` });
+        else resolve({ reason: "TimedOut", description: `did not respond to eth_blockNumber within ${timeoutMs} ms` });
       };
       deadline.addEventListener("abort", late, { once: true });
       socket.on("error", (error: NodeJS.ErrnoException) => {
@@ -83,7 +83,7 @@ async function openWebSocket(
         else resolve(describeFailedHandshake(error));
       });
       socket.once("close", () =>
-        resolve({ reason: "ConnectionClosed", words: "closed the connection without a response" }),
+        resolve({ reason: "ConnectionClosed", description: "closed the connection without a response" }),
       );
       socket.once("open", () => {
         socket.send(writeCall({ method: "eth_blockNumber", params: [] }));
@@ -98,21 +98,24 @@ async function openWebSocket(
 function describeFailedHandshake(error: NodeJS.ErrnoException): Failure {
   const { code, message } = error;
   if (wasClosedEarly(error))
-    return { reason: "ConnectionClosed", words: `closed the connection during the WebSocket handshake (${code})` };
+    return {
+      reason: "ConnectionClosed",
+      description: `closed the connection during the WebSocket handshake (${code})`,
+    };
   if (hasRejectedCertificate(error))
-    return { reason: "Unreachable", words: `has a certificate that is not accepted (${code})` };
+    return { reason: "Unreachable", description: `has a certificate that is not accepted (${code})` };
   // Only an error of the system has a code: any other is about the server's response to the handshake.
   if (code === undefined)
-    return { reason: "ConnectionRefused", words: `rejected the WebSocket handshake (${message})` };
+    return { reason: "ConnectionRefused", description: `rejected the WebSocket handshake (${message})` };
   const reason = code === "ECONNREFUSED" ? "ConnectionRefused" : "Unreachable";
-  return { reason, words: `can't be reached (${code})` };
+  return { reason, description: `can't be reached (${code})` };
 }
 
 function judge(text: string): Failure | undefined {
   const read = readResponse(text);
   if (read.kind === "answer" && read.answer.ok && isQuantity(read.answer.result)) return undefined;
   const found = read.kind === "another-id" ? read.words : JSON.stringify(truncateText(text, 60));
-  return { reason: "NotJsonRpc", words: `returned ${found} for eth_blockNumber` };
+  return { reason: "NotJsonRpc", description: `returned ${found} for eth_blockNumber` };
 }
 
 function isQuantity(value: unknown): boolean {

@@ -65,8 +65,8 @@ function findPausedState(conditions: readonly Condition[]): PausedState {
 }
 
 function describeHold(serves: boolean): string {
-  const words = "Gatehouse makes no changes until you resume it.";
-  return serves ? `The node serves. ${words}` : words;
+  const pausedText = "Gatehouse makes no changes until you resume it.";
+  return serves ? `The node serves. ${pausedText}` : pausedText;
 }
 
 function describeUnknown({ awaited }: Verdict, conditions: readonly Condition[], cause: string): Headline {
@@ -125,6 +125,6 @@ const actions: Readonly<Record<string, string>> = {
 
 function describeAction(conditions: readonly Condition[]): string {
   const restart = conditions.find(({ type, status }) => type === "NoRestartPending" && status === "False");
-  const words = restart && actions[restart.reason];
-  return words === undefined ? "" : ` ${words}`;
+  const text = restart && actions[restart.reason];
+  return text === undefined ? "" : ` ${text}`;
 }

@@ -17,7 +17,7 @@ export type Verdict = Readonly<{
 }>;
 
 /** Reasons for `NoRestartPending` that mean that the sidecar itself is working on the node. */
-const atWork: ReadonlySet<string> = new Set(["Running", "Settling"]);
+const progressReasons: ReadonlySet<string> = new Set(["Running", "Settling"]);
 
 /**
  * Acceptable reasons for which a condition is Unknown: the settings require it, the node has nothing to check, or it is only unknown
@@ -44,7 +44,7 @@ export function isUnattended({ type, reason }: Condition): boolean {
 }
 
 export function isSidecarWorking({ type, status, reason }: Condition): boolean {
-  return type === "NoRestartPending" && status === "False" && atWork.has(reason);
+  return type === "NoRestartPending" && status === "False" && progressReasons.has(reason);
 }
 
 export function isUnexpectedlyUnknown({ status, reason }: Readonly<{ status: string; reason: string }>): boolean {

@@ -18,23 +18,23 @@ const tokenVariable = "GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN";
 const tokenBytes = 65_536;
 
 /** On invalid input, prints an error, sets exit status 1 and returns undefined. */
-export function findControlTarget(command: string, typed: ControlOptions, { mask }: Readonly<{ mask: Mask }>) {
-  const { settings: file, stateDirectory, url, tokenFile } = typed;
+export function findControlTarget(command: string, options: ControlOptions, { mask }: Readonly<{ mask: Mask }>) {
+  const { settings: file, stateDirectory, url, tokenFile } = options;
   if (url !== undefined) {
     const token = readControlToken(command, tokenFile);
     if (token === undefined) return undefined;
     mask.hide(new Secret(token));
-    return { kind: "url", url, token, typed } as const;
+    return { kind: "url", url, token, options } as const;
   }
   if (stateDirectory !== undefined) {
-    return { kind: "socket", stateDirectories: [resolve(stateDirectory)], typed } as const;
+    return { kind: "socket", stateDirectories: [resolve(stateDirectory)], options } as const;
   }
   const settings = readSidecarSettings(file, { mask });
   if (settings === undefined) return undefined;
   const locations = locateSidecar(settings);
-  if (locations !== undefined) return { kind: "socket", stateDirectories: locations, typed } as const;
+  if (locations !== undefined) return { kind: "socket", stateDirectories: locations, options } as const;
   const found = listRunningServices(process.env).flatMap(({ stateDirectory: place }) => place ?? []);
-  if (found.length === 1) return { kind: "socket", stateDirectories: found, typed } as const;
+  if (found.length === 1) return { kind: "socket", stateDirectories: found, options } as const;
   const commands = found.map((place) => {
     return `\n  ${formatOwnCommand()} ${command} --state-directory ${quoteShellWord(place)}`;
   });

@@ -13,10 +13,10 @@ type ServiceCommand = Readonly<{
   /** Loads the service lazily, so that only its own command pays for its imports and its settings' schema. */
   start: (run: Run) => Promise<number>;
   /**
-   * "or-serves-on": if no new process can start, the running one continues to serve. Not for the sidecar, because its node would be
+   * "keep-serving": if no new process can start, the running one continues to serve. Not for the sidecar, because its node would be
    * unattended.
    */
-  handsOver?: "or-ends" | "or-serves-on";
+  onFailedHandover?: "stop" | "keep-serving";
 }>;
 
 const products: readonly ServiceCommand[] = [
@@ -24,25 +24,25 @@ const products: readonly ServiceCommand[] = [
     name: "sidecar",
     summary: "Guard a node: configuration, pruning, restarts, health, and its RPC",
     start: async (run) => run((await import("#sidecar/main.ts")).sidecar),
-    handsOver: "or-ends",
+    onFailedHandover: "stop",
   },
   {
     name: "gateway",
     summary: "Guard the RPC of any EVM node: methods, limits, cache, WebSocket, health",
     start: async (run) => run((await import("#gateway/main.ts")).gateway),
-    handsOver: "or-serves-on",
+    onFailedHandover: "keep-serving",
   },
   {
     name: "facilitator",
     summary: "Verify and settle x402 payments on-chain",
     start: async (run) => run((await import("#facilitator/main.ts")).facilitator),
-    handsOver: "or-serves-on",
+    onFailedHandover: "keep-serving",
   },
   {
     name: "resource-server",
     summary: "Sell HTTP routes through x402 and forward paid requests upstream",
     start: async (run) => run((await import("#resource-server/main.ts")).resourceServer),
-    handsOver: "or-serves-on",
+    onFailedHandover: "keep-serving",
   },
 ];
 
@@ -82,14 +82,14 @@ export function isServiceCommand(name: string): boolean {
 export function addService(program: Command, name: string, mask: Mask): void {
   const found = [...products, ...helpers].find((known) => known.name === name);
   if (found === undefined) throw new TypeError(`${name} is not a service`);
-  const { summary, start, handsOver } = found;
+  const { summary, start, onFailedHandover } = found;
   const command = program
     .command(name, { hidden: helpers.includes(found) })
     .summary(summary)
     .description(summary)
     .option("--settings <file>", "JSON5 file with the settings; environment variables override it")
     .option("--all", "with --help: explain every setting");
-  if (handsOver !== undefined) {
+  if (onFailedHandover !== undefined) {
     command.option("--hot-restart", "apply settings file changes by hot restart, without downtime");
   }
   command.action(async ({ settings, all }) => {
@@ -104,8 +104,8 @@ export function addService(program: Command, name: string, mask: Mask): void {
       const { superviseService } = await import("#daemon/hot-restart/supervisor.ts");
       const { selectServiceVariables } = await import("../service-variables.ts");
       const environment = selectServiceVariables(name, process.env);
-      const servesOn = handsOver === "or-serves-on";
-      await endProcess(await superviseService({ service: name, settingsPath, environment, servesOn }));
+      const keepsServing = onFailedHandover === "keep-serving";
+      await endProcess(await superviseService({ service: name, settingsPath, environment, keepsServing }));
     }
     // Imported here, so that no other command loads logging, metrics and their libraries.
     const { runService } = await import("#daemon/service.ts");

@@ -95,11 +95,11 @@ function computeMark(hex: string): string {
 const seedWords: ReadonlySet<string> = new Set(english);
 const seedLength = 12;
 
-const words = /\b[a-z]{3,8}(?:[ \t]+[a-z]{3,8}){11,}\b/gi;
+const wordRuns = /\b[a-z]{3,8}(?:[ \t]+[a-z]{3,8}){11,}\b/gi;
 
 /** Masks wallet seed phrases in text: twelve or more consecutive words of the list. */
 function redactSeeds(text: string): string {
-  return text.replaceAll(words, (run) => {
+  return text.replaceAll(wordRuns, (run) => {
     const kept: string[] = [];
     let seed: string[] = [];
     const endSeed = () => {

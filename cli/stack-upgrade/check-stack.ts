@@ -72,8 +72,8 @@ async function findPreviewProblems(
 ): Promise<readonly string[]> {
   try {
     const steps = await pulumi.preview(buildConfigChange(project, to, from));
-    const strange = findUnrelatedChanges(steps, prefix);
-    if (strange !== undefined) return [strange];
+    const unrelated = findUnrelatedChanges(steps, prefix);
+    if (unrelated !== undefined) return [unrelated];
     return isNodeReplaced(steps, prefix) ? [] : ["pulumi up would not change the node"];
   } catch (error) {
     if (!(error instanceof PulumiError)) throw error;
@@ -101,7 +101,7 @@ async function readBaseline(
 const recheck = { everyMs: 5_000, withinMs: 15_000 };
 
 async function checkNode(deployedStack: DeployedStack, { queries, clock, pause, signal }: StackWork) {
-  const look = async () => {
+  const check = async () => {
     const nodeCheck = await queries.checkNode();
     const said = nodeCheck.ok ? nodeCheck.said : undefined;
     return {
@@ -109,7 +109,7 @@ async function checkNode(deployedStack: DeployedStack, { queries, clock, pause, 
       problems: nodeCheck.ok ? [...findNodeProblems(nodeCheck.said, deployedStack)] : [nodeCheck.message],
     };
   };
-  return await waitUntil(look, ({ problems }) => problems.length === 0, { ...recheck, signal }, { ...clock, pause });
+  return await waitUntil(check, ({ problems }) => problems.length === 0, { ...recheck, signal }, { ...clock, pause });
 }
 
 /** Conditions that must not be False before an upgrade: a regression is detectable only on a node that runs well now. */

@@ -10,19 +10,19 @@ export function formatContinueCommand({ stack, directory, configFile }: CommandL
 
 export function formatPulumiCommand(
   { stack, directory }: Omit<CommandLocation, "configFile">,
-  ...words: readonly string[]
+  ...args: readonly string[]
 ) {
-  return formatShellWords(["pulumi", "-C", directory, ...words, "--stack", stack]);
+  return formatShellWords(["pulumi", "-C", directory, ...args, "--stack", stack]);
 }
 
-export function formatDockerCommand(engine: string, ...words: readonly string[]): string {
-  return formatShellWords(["docker", "--host", engine, ...words]);
+export function formatDockerCommand(engine: string, ...args: readonly string[]): string {
+  return formatShellWords(["docker", "--host", engine, ...args]);
 }
 
 export function formatKubectlCommand(
   { context, namespace }: Readonly<{ context?: string | undefined; namespace: string }>,
-  ...words: readonly string[]
+  ...args: readonly string[]
 ): string {
   const inContext = context === undefined ? [] : ["--context", context];
-  return formatShellWords(["kubectl", ...inContext, "-n", namespace, ...words]);
+  return formatShellWords(["kubectl", ...inContext, "-n", namespace, ...args]);
 }

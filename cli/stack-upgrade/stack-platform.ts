@@ -84,5 +84,5 @@ export type StackWork = Readonly<{
   /** How often a node is checked during verification, and how long it has to stay healthy. */
   proof: Readonly<{ everyMs: number; steadyMs: number }>;
   /** Min time limits of the rollback, independent of those requested for the upgrade. */
-  backLimits?: StackLimits;
+  rollbackLimits?: StackLimits;
 }>;

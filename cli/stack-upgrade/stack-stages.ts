@@ -46,7 +46,7 @@ export function runStackUpgrade(
 
 /** Creates the stages of a stack upgrade, whose new version is started by `pulumi up`. */
 function createStackUpgrade(work: StackWork): UpgradePlatform<StackRecord> {
-  const { platform, pulumi, backLimits: minLimits = defaultLimits, say } = work;
+  const { platform, pulumi, rollbackLimits: minLimits = defaultLimits, say } = work;
   const raiseLimits = (record: StackRecord): StackRecord => {
     const { copyMs, updateMs, proveMs } = record.limits;
     const limits = {

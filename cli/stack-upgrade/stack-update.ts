@@ -15,9 +15,9 @@ export async function finishUpdate(
   const runningUpdate = await pulumi.findUpdates();
   if (runningUpdate.length === 0) return;
   const what = `pulumi up of an earlier run (process ${runningUpdate.join(", ")})`;
-  const look = async () => (await pulumi.findUpdates()).length === 0;
+  const check = async () => (await pulumi.findUpdates()).length === 0;
   const hasEnded = (limit: Readonly<{ withinMs: number; signal?: AbortSignal }>) =>
-    waitUntil(look, Boolean, { everyMs: checkAgainMs, ...limit }, { ...clock, pause });
+    waitUntil(check, Boolean, { everyMs: checkAgainMs, ...limit }, { ...clock, pause });
   say(`${what} is still running; waiting for it.`);
   if (await hasEnded({ withinMs: limits.updateMs, signal })) return;
   if (signal.aborted) throw new UpgradeError(`${what} is still running`, "waits");

@@ -52,7 +52,7 @@ const defaults = {
 };
 
 export type StackUpgradeDependencies = Partial<typeof defaults> &
-  Pick<StackWork, "signal" | "backLimits"> &
+  Pick<StackWork, "signal" | "rollbackLimits"> &
   Readonly<{ output: CommandOutput }>;
 
 /** Upgrades a stack's node, or resumes that. Returns 0 if the new version is verified (dry run: if the upgrade could start), else 1. */

@@ -115,8 +115,8 @@ function spawnPrometheus(directory: string, port: number, logPath: string): Chil
 }
 
 async function waitForReady(url: string, signal: AbortSignal): Promise<void> {
-  const look = () => fetch(`${url}/-/ready`, { signal: AbortSignal.timeout(1_000) }).catch(() => undefined);
-  const readyResponse = await waitUntil(look, (found) => found?.ok === true, { everyMs: pollIntervalMs, signal });
+  const read = () => fetch(`${url}/-/ready`, { signal: AbortSignal.timeout(1_000) }).catch(() => undefined);
+  const readyResponse = await waitUntil(read, (found) => found?.ok === true, { everyMs: pollIntervalMs, signal });
   if (readyResponse?.ok !== true) throw signal.reason;
 }
 

@@ -17,7 +17,7 @@ export type SupervisedService = Readonly<{
   settingsPath: string;
   environment: NodeJS.ProcessEnv;
   /** Whether a process that has released its exclusive resources continues its remaining work, and reports what it no longer can do. */
-  servesOn: boolean;
+  keepsServing: boolean;
 }>;
 
 const checkIntervalMs = 500;
@@ -151,7 +151,7 @@ class Supervisor {
         else await this.#reject(next);
         return;
       }
-      if (!this.#supervised.servesOn || this.#stopping.aborted || !this.#staying.has(old.process)) {
+      if (!this.#supervised.keepsServing || this.#stopping.aborted || !this.#staying.has(old.process)) {
         this.#inForce = { ...old, process: back };
         return;
       }

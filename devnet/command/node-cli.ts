@@ -12,11 +12,11 @@ import { CommandError, parseOptions } from "./run-command.ts";
  *
  * @throws {CommandError} with the usage on any other input, or when no node runs.
  */
-export async function runNodeCliCommand(workspace: string, words: readonly string[]): Promise<string> {
+export async function runNodeCliCommand(workspace: string, args: readonly string[]): Promise<string> {
   const { version, profile } = readParameters(join(workspace, "devnet.json"));
   const { nodeCliTakesConfig: takesConfig } = findReleaseOfText(version);
   const usage = formatUsage(takesConfig);
-  const [subcommand, ...rest] = words;
+  const [subcommand, ...rest] = args;
   if (subcommand === "--version" && profile === "standard") return `node_cli ${version}\n`;
   if (subcommand === "--help") return `${usage}\n`;
   if (subcommand !== "prune") {
@@ -37,9 +37,9 @@ function formatUsage(takesConfig: boolean): string {
   ].join("\n");
 }
 
-function parsePruneCommand(words: readonly string[], takesConfig: boolean, usage: string): ControlCommand {
+function parsePruneCommand(args: readonly string[], takesConfig: boolean, usage: string): ControlCommand {
   const actions = { get: "boolean", enable_auto_prune: "boolean" } as const;
-  const options = parseOptions(words, takesConfig ? { ...actions, c: "string" } : actions, usage);
+  const options = parseOptions(args, takesConfig ? { ...actions, c: "string" } : actions, usage);
   if (options["get"] === options["enable_auto_prune"]) {
     throw new CommandError(`expected one of --get and --enable_auto_prune.\n${usage}`, 2);
   }

@@ -18,8 +18,8 @@ const usage = [
  *
  * @throws {CommandError} with the usage on any other input, or when the node does not start or stop.
  */
-export async function runOpsCommand(workspace: string, words: readonly string[]): Promise<string> {
-  const [subcommand, ...rest] = words;
+export async function runOpsCommand(workspace: string, args: readonly string[]): Promise<string> {
+  const [subcommand, ...rest] = args;
   if (subcommand === "--help") return `${usage}\n`;
   if (subcommand === "start") {
     const { config } = parseOptions(rest, { config: "string" }, usage);

@@ -4,16 +4,16 @@ import { StartupError } from "#daemon/process/startup-error.ts";
 import { readParameters } from "../workspace/node-parameters.ts";
 
 /** Runs a command in a workspace with the arguments after the command's name; returns the text to print. */
-export type Command = (workspace: string, words: readonly string[]) => Promise<string>;
+export type Command = (workspace: string, args: readonly string[]) => Promise<string>;
 
 /**
  * Runs a program from the bin directory: prints its output to standard output and exits with status 0, or prints a message to standard
  * error and exits with the error's status. The launcher passes the workspace as the first argument.
  */
 export async function runCommand(name: string, command: Command, launched: readonly string[]): Promise<void> {
-  const [workspace = "", ...words] = launched;
+  const [workspace = "", ...args] = launched;
   try {
-    process.stdout.write(await command(workspace, words));
+    process.stdout.write(await command(workspace, args));
   } catch (error) {
     const expected = error instanceof CommandError || error instanceof StartupError;
     process.stderr.write(`${name}: ${expected ? error.message : inspect(error)}\n`);
@@ -51,13 +51,13 @@ type TypedOptions = Readonly<Record<string, string | boolean | undefined>>;
  * @throws {CommandError} with the usage, status 2, on anything else.
  */
 export function parseOptions(
-  words: readonly string[],
+  args: readonly string[],
   types: Readonly<Record<string, "string" | "boolean">>,
   usage: string,
 ): TypedOptions {
   const options = Object.fromEntries(Object.entries(types).map(([name, type]) => [name, { type }]));
   try {
-    return parseArgs({ args: [...words], options, strict: true, allowPositionals: false }).values as TypedOptions;
+    return parseArgs({ args: [...args], options, strict: true, allowPositionals: false }).values as TypedOptions;
   } catch (cause) {
     const [firstSentence] = (cause as Error).message.split(/\.\s/);
     throw new CommandError(`${firstSentence}.\n${usage}`, 2, { cause });

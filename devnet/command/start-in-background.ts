@@ -50,7 +50,7 @@ export async function startInBackground({ workspace, configPath }: StartInBackgr
   try {
     if (profile === "pharos") return "started\n";
     if (profile === "strict") {
-      await Promise.race([waitForEarlyEnd(child, runDirectory), pause(strictLookMs)]);
+      await Promise.race([waitForEarlyEnd(child, runDirectory), pause(earlyEndMs)]);
       return `started process ${child.pid}\n`;
     }
     const { httpUrl, webSocketUrl } = await within(
@@ -92,12 +92,12 @@ async function waitUntilReady(child: ChildProcess, runDirectory: string): Promis
 }
 
 /** Time that the start of a strict node waits for an early process exit. */
-const strictLookMs = 300;
+const earlyEndMs = 300;
 
 async function waitForEarlyEnd(child: ChildProcess, runDirectory: string): Promise<never> {
   const [status, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
-  const words = readFileSync(join(runDirectory, "node.err"), "utf8").slice(-lastOutputBytesMax).trim();
-  throw new CommandError(words || `the node exited with ${signal ?? `status ${status}`}; see its log`, 1);
+  const output = readFileSync(join(runDirectory, "node.err"), "utf8").slice(-lastOutputBytesMax).trim();
+  throw new CommandError(output || `the node exited with ${signal ?? `status ${status}`}; see its log`, 1);
 }
 
 async function readBlockNumber(url: string): Promise<number> {

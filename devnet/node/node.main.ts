@@ -70,10 +70,10 @@ function openNodeLog(runDirectory: string): AsyncDisposable & Readonly<{ log: Lo
 async function watchOwner(owner: ProcessIdentity | undefined): Promise<Disposable & Readonly<{ gone: AbortSignal }>> {
   const gone = new AbortController();
   if (owner === undefined || !(await isRunning(owner))) return { gone: gone.signal, [Symbol.dispose]: () => undefined };
-  const look = async () => {
+  const check = async () => {
     if (!(await isRunning(owner))) gone.abort(`process ${owner.pid}, which owns this node, has exited`);
   };
   // A check that fails for lack of file descriptors is inconclusive; the next one may succeed.
-  const timer = setInterval(() => void look().catch(() => undefined), intervalMs).unref();
+  const timer = setInterval(() => void check().catch(() => undefined), intervalMs).unref();
   return { gone: gone.signal, [Symbol.dispose]: () => clearInterval(timer) };
 }

@@ -58,8 +58,8 @@ export async function startRealPushgateway(options: RealPushgatewayOptions): Pro
     state = "gone";
   });
   const url = `http://${address}`;
-  const look = async () => ((await isReady(url)) ? "ready" : state);
-  const found = await waitUntil(look, (is) => is !== "running", { everyMs: pollMs, withinMs: startDeadlineMs });
+  const read = async () => ((await isReady(url)) ? "ready" : state);
+  const found = await waitUntil(read, (is) => is !== "running", { everyMs: pollMs, withinMs: startDeadlineMs });
   if (found !== "ready") {
     child.kill("SIGKILL");
     throw new StartupError(

@@ -39,7 +39,7 @@ export async function prepareWorkspace(options: PrepareWorkspaceOptions): Promis
   for (const name of ["domain.key", "stabilizing.key"]) {
     await writeNew(join(workspace.keyDirectory, name), `${randomBytes(32).toString("hex")}\n`, 0o600);
   }
-  await takeOverConf(workspace, parameters);
+  await carryOverConf(workspace, parameters);
   await writeNew(workspace.configPath, formatNodeConf({ ...conf, version: parameters.version, workspace }), 0o644);
   await writeParameters(workspace.parametersPath, parameters);
   // The version of this call overrides that of programs installed since the last call.
@@ -92,7 +92,7 @@ function formatLauncher(name: keyof typeof programs, { directory, binDirectory, 
 /** A fork schedule in the public networks' format. */
 const forks = `${JSON.stringify({ "Devnet-250101": { version: 1, epoch: 0 } }, null, 2)}\n`;
 
-async function takeOverConf(workspace: Workspace, { nodeDirectory, profile }: NodeParameters): Promise<void> {
+async function carryOverConf(workspace: Workspace, { nodeDirectory, profile }: NodeParameters): Promise<void> {
   if (await entryExists(workspace.configPath)) return;
   const place = { directory: workspace.directory, nodeDirectory, profile };
   for (const { since } of nodeReleases.toReversed()) {

@@ -19,13 +19,13 @@ export async function verifyNode(
   waits: Pick<Clock, "monotonicMs"> & Readonly<{ pause?: Pause }>,
 ): Promise<void> {
   let sinceMs: number | undefined;
-  const look = async () => {
+  const check = async () => {
     const problem = await findProblem();
     const nowMs = waits.monotonicMs();
     sinceMs = problem === undefined ? (sinceMs ?? nowMs) : undefined;
     return { problem, isSteady: sinceMs !== undefined && nowMs - sinceMs >= steadyMs };
   };
-  const { problem, isSteady } = await waitUntil(look, (found) => found.isSteady, limits, waits);
+  const { problem, isSteady } = await waitUntil(check, (found) => found.isSteady, limits, waits);
   if (isSteady) return;
   const why = problem ?? `it was not healthy for ${steadyMs} ms yet`;
   throw new UpgradeError(`within ${limits.withinMs} ms: ${why}`);

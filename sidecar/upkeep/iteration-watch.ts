@@ -34,8 +34,8 @@ export function watchIterations(
     failed: (error: unknown) => {
       failedSinceMs ??= clock.wallMs();
       metrics.failed();
-      const words = error instanceof Error ? error.message : String(error);
-      const message = `${describeOld()} All reconciles since ${formatTime(failedSinceMs)} have failed; retrying every second: ${words}`;
+      const cause = error instanceof Error ? error.message : String(error);
+      const message = `${describeOld()} All reconciles since ${formatTime(failedSinceMs)} have failed; retrying every second: ${cause}`;
       seen.note({ result: { reason: "Failing", message } });
     },
     late: (waitsFor: string) => {

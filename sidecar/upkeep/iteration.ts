@@ -18,7 +18,7 @@ import { createPlanView } from "./plan/plan-view.ts";
 import { applyPrune } from "./prune/apply-prune.ts";
 import { applyRestart } from "./restart/apply-restart.ts";
 import { liftPauseIfChanged } from "./restart/pause.ts";
-import { recordRollback } from "./restart/roll-back.ts";
+import { recordRollback } from "./restart/rollback.ts";
 import { recordRunningConfig } from "./restart/running-config.ts";
 import { identifyNode } from "./state/node-identity.ts";
 import { checkState } from "./state/state-observation.ts";
@@ -62,7 +62,7 @@ export function createIteration(parts: UpkeepParts, watch: IterationWatch) {
     // Renewing the watch queries the file system without a time limit.
     if (!moved && !isHanging) await renewWatch(reading, isFirst, parts);
     progress.step = `judging ${path}`;
-    const configCheck = await checkConfig({ reading, auditedThen: auditedBefore }, authority, parts);
+    const configCheck = await checkConfig({ reading, auditedBefore }, authority, parts);
     if (isHanging) throw new NoObservation(`${path} can't be read, because its file system hangs`);
     if (isFirst && authority === "acts") await tidyConfig(parts);
     await saveConfigBeforeEdit(reading, { isFirst }, parts);
@@ -139,8 +139,8 @@ async function planChanges(
   const desired = { hash: hashDesiredState(desiredValues), release: version?.release };
   liftPauseIfChanged(desired, parts);
   if (document !== undefined) await saveNodeIdentity(document, parts);
-  const isUnjudged = version === undefined && document !== undefined;
-  config.note({ mayReportVersion: isUnjudged && matchesSomeVersion(document, desiredValues.monitor) });
+  const isVersionUnknown = version === undefined && document !== undefined;
+  config.note({ mayReportVersion: isVersionUnknown && matchesSomeVersion(document, desiredValues.monitor) });
   const pruneInfo = observer.pruneInfo();
   const doubt = resolution.doubt ?? locationDoubt;
   const observedState = { document, version, doubt, pruneInfo, nodeHas: state.nodeHas.get() };

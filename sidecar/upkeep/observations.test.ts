@@ -81,7 +81,7 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
   [
     "Reconciling",
     "Reconciling",
-    { iterations: { result: { madeAtMs: atMs } }, stored: { isLookedAt: true } },
+    { iterations: { result: { madeAtMs: atMs } }, stored: { isChecked: true } },
     "completed at 2026-01-02T03:04:05.000Z. The sidecar's state is in /state.",
   ],
   [
@@ -89,11 +89,11 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "Stuck",
     {
       iterations: { result: { reason: "Stuck", message: "It hangs." } },
-      stored: { isLookedAt: true, failure: { reason: "DiskFull", message: "Full." } },
+      stored: { isChecked: true, failure: { reason: "DiskFull", message: "Full." } },
     },
     "It hangs. Full. Until then",
   ],
-  ["Reconciling", "WriteFailed", { stored: { isLookedAt: true, copyNotKept: "No copy." } }, "No copy."],
+  ["Reconciling", "WriteFailed", { stored: { isChecked: true, copyNotKept: "No copy." } }, "No copy."],
   ["VersionConsistent", "Consistent", { version: { resolution } }, "is 0.16.2 (node.version)."],
   [
     "VersionConsistent",
@@ -338,7 +338,7 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
   [
     "NoRestartPending",
     "EditNotChecked",
-    { restarts: { settled: { unjudgedEdit: "checking /keys hangs." } } },
+    { restarts: { settled: { uncheckedEdit: "checking /keys hangs." } } },
     "is unknown: checking /keys hangs. The node keeps running with the version it loaded and is restarted once this can be checked; if you know that it starts, restart it manually (`cd '/data/my node/bin' && ./ops stop --force; ./ops start --config ./node.conf`).",
   ],
 ];

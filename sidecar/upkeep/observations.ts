@@ -27,7 +27,7 @@ export function createObservations(
 ) {
   return {
     iterations: createObservation<IterationState>({}, onChange),
-    stored: createObservation<StoreState>({ directory, isLookedAt: false }, onChange),
+    stored: createObservation<StoreState>({ directory, isChecked: false }, onChange),
     version: createObservation<VersionState>({}, onChange),
     config: createObservation<ConfigState>(
       { contentSinceMs: 0, otherAtMs: 0, mayReportVersion: false, corrected: [] },
@@ -49,9 +49,9 @@ export function createObservations(
 }
 
 /** Creates empty observations; each change is published to the board at once. */
-export function observeAll(state: UpkeepState, words: ConditionText, board: ConditionBoard): Observations {
+export function observeAll(state: UpkeepState, texts: ConditionText, board: ConditionBoard): Observations {
   const seen = createObservations(state, () => {
-    for (const condition of deriveConditions(seen, words)) board.set(condition);
+    for (const condition of deriveConditions(seen, texts)) board.set(condition);
   });
   return seen;
 }

@@ -84,7 +84,7 @@ export async function createUpkeepParts(
     rpc: createNodeRpc(settings.node.httpUrl),
     references: settings.lag.references.map((reference) => createNodeRpc(reference)),
     lastPush: pushes?.lastPush,
-    clockThen: readClocks(clock),
+    clockAtStart: readClocks(clock),
     metrics: createUpkeepMetrics(metrics),
     stateDeadline,
     versions: createConfigVersions(state.directory, stateDeadline),

@@ -217,7 +217,7 @@ describe.skipIf(lacking !== "" || !hasOpenssl)(`a stack upgrade in a cluster${sk
         currentContext: async () => "test",
         pause: (ms) => pause(ms / 10),
         proof: { everyMs: 100, steadyMs: 500 },
-        backLimits: { copyMs: 60_000, updateMs: 60_000, proveMs: 30_000 },
+        rollbackLimits: { copyMs: 60_000, updateMs: 60_000, proveMs: 30_000 },
       },
     );
 

@@ -30,6 +30,6 @@ process.exitCode = await runStackUpgradeCommand(
     },
     signal: stopController.signal,
     proof: { everyMs: 250, steadyMs: 3_000 },
-    backLimits: limits,
+    rollbackLimits: limits,
   },
 );

@@ -2,7 +2,14 @@ import { z } from "zod";
 import { PlatformError } from "../stack-platform.ts";
 import type { StackRecord, KubernetesTarget } from "../stack-record.ts";
 import type { Cluster } from "./kubectl.ts";
-import { buildMetadata, formatLabelId, nameCopy, names, snapshotGroup, upgradeLabel } from "./kubernetes-names.ts";
+import {
+  buildMetadata,
+  formatLabelId,
+  formatCopyName,
+  names,
+  snapshotGroup,
+  upgradeLabel,
+} from "./kubernetes-names.ts";
 import { pollCluster, type ClusterWork } from "./workload.ts";
 
 /** VolumeSnapshot fields that an upgrade reads (snapshot.storage.k8s.io/v1). */
@@ -52,12 +59,12 @@ export async function takeSnapshot(
   await cluster.create({
     apiVersion: `${snapshotGroup}/v1`,
     kind: "VolumeSnapshot",
-    metadata: buildMetadata(nameCopy(record), record),
+    metadata: buildMetadata(formatCopyName(record), record),
     spec: { source: { persistentVolumeClaimName: names.claim }, volumeSnapshotClassName },
   });
   const beganMs = clock.monotonicMs();
   let hopefulMs = beganMs;
-  const look = async () => {
+  const read = async () => {
     const snapshot = await requireSnapshot(record, cluster);
     const isReady = snapshot.status.readyToUse === true;
     const why = explainUnready(snapshot);
@@ -65,11 +72,14 @@ export async function takeSnapshot(
     if (why === undefined) hopefulMs = nowMs;
     return { isReady, why, isDone: isReady || nowMs - hopefulMs >= giveUpAfterMs };
   };
-  const { isReady, why } = await pollCluster(look, ({ isDone }) => isDone, record.limits.copyMs, work);
+  const { isReady, why } = await pollCluster(read, ({ isDone }) => isDone, record.limits.copyMs, work);
   if (isReady) return;
-  const words = why === undefined ? "" : `: ${why}`;
+  const reason = why === undefined ? "" : `: ${why}`;
   const tookMs = clock.monotonicMs() - beganMs;
-  throw new PlatformError(`the VolumeSnapshot ${nameCopy(record)} is not ready within ${tookMs} ms${words}`, false);
+  throw new PlatformError(
+    `the VolumeSnapshot ${formatCopyName(record)} is not ready within ${tookMs} ms${reason}`,
+    false,
+  );
 }
 
 function explainUnready({ status }: VolumeSnapshot): string | undefined {
@@ -89,19 +99,19 @@ export async function restoreClaim(record: StackRecord, cluster: Cluster): Promi
   await cluster.create({
     apiVersion: "v1",
     kind: "PersistentVolumeClaim",
-    metadata: buildMetadata(nameCopy(record), record),
+    metadata: buildMetadata(formatCopyName(record), record),
     spec: {
       accessModes,
       storageClassName,
       volumeMode,
       resources: { requests: { storage } },
-      dataSource: { apiGroup: snapshotGroup, kind: "VolumeSnapshot", name: nameCopy(record) },
+      dataSource: { apiGroup: snapshotGroup, kind: "VolumeSnapshot", name: formatCopyName(record) },
     },
   });
 }
 
 async function requireSnapshot(record: StackRecord, cluster: Cluster): Promise<VolumeSnapshot> {
-  const name = nameCopy(record);
+  const name = formatCopyName(record);
   const found = await cluster.find(snapshotSchema, "volumesnapshot", name);
   if (found?.metadata.labels[upgradeLabel] === formatLabelId(record)) return found;
   const why = found === undefined ? "no longer exists" : "belongs to another upgrade";

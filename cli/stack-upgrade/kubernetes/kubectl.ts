@@ -46,18 +46,18 @@ export function createKubectlCluster(
   const commonArguments = [...inContext, "--namespace", namespace, `--request-timeout=${responseTimeoutSeconds}s`];
   const byManager = `--field-manager=${fieldManager}`;
   /** Returns undefined for a failure that `allowed` matches. */
-  const runIfAllowed = async (allowed: RegExp | undefined, words: readonly string[], input?: unknown) => {
-    const { printed: output, rejected } = await runKubectl([...words, ...commonArguments], input, options);
+  const runIfAllowed = async (allowed: RegExp | undefined, args: readonly string[], input?: unknown) => {
+    const { printed: output, rejected } = await runKubectl([...args, ...commonArguments], input, options);
     if (rejected === undefined) return output;
     if (allowed?.test(rejected) === true) return undefined;
-    throw explain(words, rejected);
+    throw explain(args, rejected);
   };
-  const run = async (words: readonly string[], input?: unknown) => (await runIfAllowed(undefined, words, input)) ?? "";
+  const run = async (args: readonly string[], input?: unknown) => (await runIfAllowed(undefined, args, input)) ?? "";
   return {
     /** Returns undefined if no object has that name. */
     find: async <Shape>(shape: z.ZodType<Shape>, kind: ClusterKind, name: string): Promise<Shape | undefined> => {
-      const words = ["get", kind, name, "--ignore-not-found", "--output=json", "--show-managed-fields"];
-      const output = await run(words);
+      const args = ["get", kind, name, "--ignore-not-found", "--output=json", "--show-managed-fields"];
+      const output = await run(args);
       return output.trim() === "" ? undefined : read(shape, output, `${kind} ${name}`);
     },
     list: async <Shape>(shape: z.ZodType<Shape>, kind: ClusterKind, label: string): Promise<readonly Shape[]> => {
@@ -73,14 +73,14 @@ export function createKubectlCluster(
     findMissingRights: async (rights: readonly string[]) => {
       const items = rights.map((right) => buildReview(right, namespace));
       // As JSON, kubectl would print the responses one after the other, not as a list.
-      const words = ["create", "--filename=-", '--output=jsonpath={.status.allowed}{"\\n"}'];
-      const reviewResults = (await run(words, { apiVersion: "v1", kind: "List", items })).trim().split("\n");
+      const args = ["create", "--filename=-", '--output=jsonpath={.status.allowed}{"\\n"}'];
+      const reviewResults = (await run(args, { apiVersion: "v1", kind: "List", items })).trim().split("\n");
       return rights.filter((_, at) => reviewResults[at] !== "true");
     },
     /** No-op if no object has that name. */
     patch: async (kind: ClusterKind, name: string, { type, change }: ClusterPatch): Promise<void> => {
-      const words = ["patch", kind, name, `--type=${type}`, `--patch=${JSON.stringify(change)}`, byManager];
-      await runIfAllowed(notFound, words);
+      const args = ["patch", kind, name, `--type=${type}`, `--patch=${JSON.stringify(change)}`, byManager];
+      await runIfAllowed(notFound, args);
     },
     /** Requests the removal without waiting for it; no-op if the object was already removed. */
     remove: async (kind: ClusterKind, name: string): Promise<void> =>
@@ -109,20 +109,20 @@ export async function findCurrentContext(options: KubectlOptions = {}): Promise<
 
 /** `rejected`: kubectl's error output, if its exit status was not 0. Throws a {@link PlatformError} if it can't be run, or times out. */
 function runKubectl(
-  words: readonly string[],
+  args: readonly string[],
   input: unknown,
   { program = "kubectl", runMs: timeout = runMs }: KubectlOptions,
 ): Promise<Readonly<{ printed: string; rejected?: string }>> {
   return new Promise((resolve, reject) => {
     const limits = { timeout, maxBuffer: outputBytesMax, killSignal: "SIGKILL" } as const;
-    const child = execFile(program, words, limits, (error, output, rejected) => {
+    const child = execFile(program, args, limits, (error, output, rejected) => {
       if (error === null) return resolve({ printed: output });
       const { code, killed } = error;
       if (typeof code === "number") return resolve({ printed: output, rejected: rejected.trim() || `status ${code}` });
       const failure = killed === true ? `did not exit within ${timeout} ms` : `can't be run (${code ?? error.message})`;
       const why =
         code === "ENOENT" ? "is not on the PATH; install it (https://kubernetes.io/docs/tasks/tools/)" : failure;
-      return reject(new PlatformError(`${program} ${words[0] ?? ""} ${why}`, true, { cause: error }));
+      return reject(new PlatformError(`${program} ${args[0] ?? ""} ${why}`, true, { cause: error }));
     });
     // If kubectl exits without reading its input, its exit status reports that.
     child.stdin?.on("error", () => {});
@@ -132,11 +132,11 @@ function runKubectl(
 
 const shownChars = 600;
 
-function explain(words: readonly string[], said: string): PlatformError {
+function explain(args: readonly string[], said: string): PlatformError {
   const lines = said.split("\n").map((line) => line.trim());
   // Earlier lines are warnings and failed attempts.
   const line = lines.find((each) => /^(?:Error from server|error:)/.test(each)) ?? lines.at(-1) ?? "";
-  const what = words.filter((word) => !word.startsWith("--")).slice(0, 3);
+  const what = args.filter((arg) => !arg.startsWith("--")).slice(0, 3);
   return new PlatformError(`kubectl ${what.join(" ")} failed: ${line.slice(0, shownChars)}`, !finalReasons.test(said));
 }
 

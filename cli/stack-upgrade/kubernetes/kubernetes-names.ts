@@ -20,7 +20,7 @@ export function formatLabelId({ id }: Readonly<{ id: string }>): string {
   return id.toLowerCase();
 }
 
-export function nameCopy(record: Readonly<{ id: string }>): string {
+export function formatCopyName(record: Readonly<{ id: string }>): string {
   return `${names.claim}-upgrade-${formatLabelId(record)}`;
 }
 

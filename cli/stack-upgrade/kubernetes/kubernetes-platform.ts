@@ -6,7 +6,7 @@ import type { KubernetesTarget, StackRecord } from "../stack-record.ts";
 import { checkCluster } from "./check-cluster.ts";
 import { restoreClaim, takeSnapshot } from "./claim-snapshot.ts";
 import type { Cluster } from "./kubectl.ts";
-import { nameCopy, names } from "./kubernetes-names.ts";
+import { formatCopyName, names } from "./kubernetes-names.ts";
 import { deleteNodePod, scaleDown, scaleUp } from "./scale-node.ts";
 import { runWorkPod } from "./work-pod.ts";
 import { findNodeContainer, findPod, findWorkload, requireWorkload, type ClusterWork } from "./workload.ts";
@@ -62,10 +62,10 @@ export function createKubernetesPlatform(
     removeCopy: async (record) => {
       await cluster.remove("pod", names.job);
       for (const kind of ["persistentvolumeclaim", "volumesnapshot"] as const)
-        await cluster.remove(kind, nameCopy(record));
+        await cluster.remove(kind, formatCopyName(record));
     },
     formatDiscardCommand: (record) => {
-      const name = nameCopy(record);
+      const name = formatCopyName(record);
       return formatKubectlCommand(target, "delete", `volumesnapshot/${name}`, `persistentvolumeclaim/${name}`);
     },
     runsImage: async (image) => {

@@ -11,9 +11,9 @@ const program = "/app/cli/stack-upgrade/ask-node.main.ts";
 
 /** Queries from within the sidecar's pod, which no network policy of the namespace can prevent. */
 export function createPodQueries(cluster: Pick<Cluster, "exec">): StackQueries {
-  const query = async <T>(shape: z.ZodType<T>, ...words: readonly string[]) => {
+  const query = async <T>(shape: z.ZodType<T>, ...args: readonly string[]) => {
     try {
-      const programOutput = await cluster.exec(names.pod, names.sidecar, ["node", program, ...words]);
+      const programOutput = await cluster.exec(names.pod, names.sidecar, ["node", program, ...args]);
       const message = `${program} printed something unexpected in the pod ${names.pod}`;
       return { data: shape.safeParse(parseJson(programOutput)).data, message };
     } catch (error) {

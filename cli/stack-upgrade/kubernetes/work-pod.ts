@@ -1,7 +1,7 @@
 import { PlatformError } from "../stack-platform.ts";
 import type { StackRecord } from "../stack-record.ts";
 import { explainJobEnd, volumeLocation, workspaceProgram } from "../workspace-report.ts";
-import { buildMetadata, formatLabelId, nameCopy, names, upgradeLabel } from "./kubernetes-names.ts";
+import { buildMetadata, formatLabelId, formatCopyName, names, upgradeLabel } from "./kubernetes-names.ts";
 import { findNodeUser, findPod, pollCluster, requireWorkload, type ClusterWork, type Pod } from "./workload.ts";
 
 type WorkLocation = Pick<StackRecord, "prefix" | "toolImage" | "id">;
@@ -44,8 +44,8 @@ export async function runWorkPod(location: WorkLocation, what: Work, work: Clust
 
 async function waitForEnd(name: string, withinMs: number, work: ClusterWork): Promise<void> {
   const { cluster } = work;
-  const look = () => findPod(cluster, name);
-  const found = await pollCluster(look, (pod) => pod === undefined || hasFinished(pod), withinMs, work);
+  const read = () => findPod(cluster, name);
+  const found = await pollCluster(read, (pod) => pod === undefined || hasFinished(pod), withinMs, work);
   if (found === undefined) throw new PlatformError(`the pod ${name} was removed before it finished`, false);
   if (!hasFinished(found)) {
     const why = explainWait(found);
@@ -115,7 +115,7 @@ function buildWorkSpec(
     ],
     volumes: [
       { name: "volume", persistentVolumeClaim: { claimName: names.claim } },
-      ...(isRestore ? [{ name: "source", persistentVolumeClaim: { claimName: nameCopy(location) } }] : []),
+      ...(isRestore ? [{ name: "source", persistentVolumeClaim: { claimName: formatCopyName(location) } }] : []),
     ],
   };
 }

@@ -99,10 +99,10 @@ export type ClusterWork = Readonly<{ cluster: Cluster; clock: Clock; pause: Paus
 
 /** Polls the cluster until `isRight` or the time limit; returns the last state either way. */
 export function pollCluster<T>(
-  look: () => Promise<T>,
+  check: () => Promise<T>,
   isRight: (found: T) => boolean,
   withinMs: number,
   { clock, pause }: Omit<ClusterWork, "cluster">,
 ): Promise<T> {
-  return waitUntil(look, isRight, { everyMs: 2_000, withinMs }, { ...clock, pause });
+  return waitUntil(check, isRight, { everyMs: 2_000, withinMs }, { ...clock, pause });
 }

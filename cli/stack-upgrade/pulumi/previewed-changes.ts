@@ -22,9 +22,9 @@ const shownMax = 8;
 /** Describes changes to anything but the node and its sidecar, which a rollback would revert too. */
 export function findUnrelatedChanges(steps: readonly PreviewedStep[], prefix: string): string | undefined {
   const own = new Set([...expected.map((name) => `${prefix}-${name}`), imageResource]);
-  const strange = steps.filter(({ op, urn }) => !idle.has(op) && !isBookkeeping(urn) && !own.has(parseName(urn)));
-  if (strange.length === 0) return undefined;
-  const named = [...new Set(strange.map(({ op, urn }) => `${parseName(urn)} (${op})`))];
+  const unrelated = steps.filter(({ op, urn }) => !idle.has(op) && !isBookkeeping(urn) && !own.has(parseName(urn)));
+  if (unrelated.length === 0) return undefined;
+  const named = [...new Set(unrelated.map(({ op, urn }) => `${parseName(urn)} (${op})`))];
   const more = named.length > shownMax ? ` and ${named.length - shownMax} more` : "";
   return `pulumi up would change more than the node: ${named.slice(0, shownMax).join(", ")}${more}; run pulumi up for that first`;
 }

@@ -47,8 +47,8 @@ export function createPulumiCli(
     throw new PulumiError(`pulumi ${args[0] ?? ""} printed something unexpected; is this version of Pulumi supported?`);
   };
   const setInFile = async (file: string, change: ConfigChange): Promise<void> => {
-    const config = (...words: readonly string[]) =>
-      run({ args: ["config", ...words, "--config-file", file, ...commonArguments], withinMs: shortMs });
+    const config = (...args: readonly string[]) =>
+      run({ args: ["config", ...args, "--config-file", file, ...commonArguments], withinMs: shortMs });
     const set = Object.entries(change).flatMap(([key, value]) => (value === undefined ? [] : [`${key}=${value}`]));
     const removedKeys = Object.keys(change).filter((key) => change[key] === undefined);
     if (set.length > 0) await config("set-all", ...set.flatMap((pair) => ["--plaintext", pair]));
@@ -116,10 +116,10 @@ const shownChars = 2_000;
 function explainPreview(error: PulumiError): PulumiError {
   const reportedMessages = [...error.said.matchAll(/"message": ("(?:[^"\\]|\\.)*"),\s*"severity": "error"/g)];
   if (reportedMessages.length === 0) return error;
-  const words = reportedMessages
+  const messages = reportedMessages
     .map(([, text = '""']) => stripVTControlCharacters(JSON.parse(text) as string).trim())
     .join("\n");
-  return new PulumiError(`pulumi preview failed: ${words.slice(0, shownChars)}`, error.said, { cause: error });
+  return new PulumiError(`pulumi preview failed: ${messages.slice(0, shownChars)}`, error.said, { cause: error });
 }
 
 /** Formats a value that Pulumi printed as JSON: text as is, a YAML object as JSON. */

@@ -36,7 +36,7 @@ export type PulumiProcessOptions = Readonly<{
 export type RunPulumi = (run: PulumiRun) => Promise<string>;
 
 const outputBytesMax = 67_108_864;
-const wordsLength = 65_536;
+const outputCharactersMax = 65_536;
 /**
  * Time for an interrupted update to record its changes. Pulumi waits for calls in flight, and its Docker provider waits for a container to
  * become healthy: up to 300 seconds for a sidecar whose node doesn't respond.
@@ -71,7 +71,7 @@ export function createPulumiProcess(
     const [status, signal] = await ended;
     const printed = await readOutput(output);
     if (status === 0 && why === undefined) return printed;
-    const said = `${printed}\n${await readOutput(errors)}`.slice(-wordsLength);
+    const said = `${printed}\n${await readOutput(errors)}`.slice(-outputCharactersMax);
     const shown = pickLines(said);
     const end = why ?? `ended with ${status ?? signal ?? "nothing"}`;
     throw new PulumiError(`${name} ${end}${shown === "" ? "." : `: ${shown}`}`, said);

@@ -36,8 +36,8 @@ type RunningProgram = Readonly<{ pid: number; parent: number; command: string }>
 async function readPrograms(): Promise<readonly RunningProgram[]> {
   if (process.platform !== "linux") return await readProgramsByPs();
   const programs = (await listPids()).map(async (pid) => {
-    const [words, stat] = [await readProcessFile(pid, "cmdline"), await readProcessFile(pid, "stat")];
-    return { pid, parent: Number(splitStat(stat)[1] ?? 0), command: words.replaceAll("\0", " ") };
+    const [commandLine, stat] = [await readProcessFile(pid, "cmdline"), await readProcessFile(pid, "stat")];
+    return { pid, parent: Number(splitStat(stat)[1] ?? 0), command: commandLine.replaceAll("\0", " ") };
   });
   return await Promise.all(programs);
 }

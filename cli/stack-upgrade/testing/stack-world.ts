@@ -76,7 +76,7 @@ export function createStackWorld(newVersion: NewVersion, kind: StackTarget["kind
       pause,
       signal,
       proof: { everyMs: 1, steadyMs: 0 },
-      backLimits: startedRecord.limits,
+      rollbackLimits: startedRecord.limits,
     }),
   };
 }

@@ -17,17 +17,17 @@ export type Typing = Readonly<{
   lines: readonly string[];
 }>;
 
-/** Creates an operator who types the command for a confirmed upgrade; `backLimits`: min time limits of its rollback. */
+/** Creates an operator who types the command for a confirmed upgrade; `rollbackLimits`: min time limits of its rollback. */
 export function createTyping(
   world: StackWorld,
   startedRecord: StackRecord = world.record,
-  backLimits: StackLimits = startedRecord.limits,
+  rollbackLimits: StackLimits = startedRecord.limits,
 ): Typing {
   let onDisk: StackRecord | undefined;
   const lines: string[] = [];
   const run = (kill: Kill | undefined): Promise<RunResult> => {
     const { signal } = new AbortController();
-    const dependencies = { ...world.steps(signal), backLimits, say: (line: string) => void lines.push(line) };
+    const dependencies = { ...world.steps(signal), rollbackLimits, say: (line: string) => void lines.push(line) };
     return runStackUpgrade(
       onDisk ?? startedRecord,
       {

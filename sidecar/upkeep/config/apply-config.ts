@@ -22,7 +22,7 @@ export async function applyConfig(
   const action = findWrite(planned);
   if (action === undefined) return { again: false };
   const content = encodeConfig(reading.document, action.text);
-  forgetWhatNodeHas(reading, version, context);
+  forgetLoadedConfig(reading, version, context);
   const name = basename(place.layout().configPath);
   const changes = action.changes.map((change) => ({
     message: `${name}: ${formatChange(change)}.`,
@@ -54,14 +54,14 @@ function isUndoneByStart(
   version: NodeVersion | undefined,
   { rate, state }: ConfigContext,
 ): boolean {
-  const undoneFingerprint = rate.undoneByStart();
+  const undoneFingerprint = rate.revertedByStart();
   if (undoneFingerprint === undefined || !matchesFingerprint(undoneFingerprint, document, version)) return false;
   // Once the node has read the correct content, its start script writes that content itself.
   return !matchesFingerprint(state.nodeHas.get() ?? "unknown", document, version);
 }
 
 /** Records, before a write, that the node may have read the current content, so that a kill right after the write doesn't lose this. */
-function forgetWhatNodeHas(
+function forgetLoadedConfig(
   { document, changedAtMs }: UsableReading,
   version: NodeVersion | undefined,
   { config, state }: ConfigContext,
@@ -90,12 +90,12 @@ export async function compareConfig(
   if (result?.ok === true || applied?.again === true || !reading.ok) return;
   config.note({ comparison: { planned, result, idle } });
   if (deriveConfigReconciled(config.now())?.status === "True" && config.now().goodHash !== reading.contentHash) {
-    await keepGood(reading, context);
+    await saveGoodConfig(reading, context);
   }
 }
 
 /** Retains good content. Only reports a failure, because a failure must not prevent the completion of a restart that left the node down. */
-async function keepGood(
+async function saveGoodConfig(
   { bytes, contentHash }: UsableReading,
   { config, versions, state }: ConfigContext,
 ): Promise<void> {

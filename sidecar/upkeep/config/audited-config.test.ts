@@ -39,9 +39,9 @@ const save = (value: object) => writeFileSync(path, JSON.stringify({ chain: {}, 
 
 /** Checks the file as a reconcile does; returns the messages reported so far, newest first. */
 async function runIteration({
-  auditedThen: auditedBefore = state.auditedConfig.get(),
+  auditedBefore = state.auditedConfig.get(),
   standsForMs: unchangedForMs = longMs,
-}: Readonly<{ auditedThen?: AuditedConfig | undefined; standsForMs?: number }> = {}): Promise<readonly string[]> {
+}: Readonly<{ auditedBefore?: AuditedConfig | undefined; standsForMs?: number }> = {}): Promise<readonly string[]> {
   const reading = await readConfigFile(path, limitBytes);
   await reportEdit(reading, auditedBefore, context, unchangedForMs);
   return context.events.list().map(({ message }) => message);
@@ -88,7 +88,7 @@ test("ignores content that was read before the sidecar's own write finished", as
   await runIteration();
   const auditedBefore = state.auditedConfig.get();
   ownWrite({ a: 2 });
-  expect(await runIteration({ auditedThen: auditedBefore })).toEqual([]);
+  expect(await runIteration({ auditedBefore })).toEqual([]);
 });
 
 test("ignores a short-lived state left by an editor, but reports a file that stays invalid or missing", async () => {

@@ -19,7 +19,7 @@ export type Judgement = Readonly<{
   /** Result of restoring the last good content, if that failed. */ written?: ConfigWriteResult;
 }>;
 
-export type ConfigCheck = Readonly<{ reading: ConfigReading; auditedThen: AuditedConfig | undefined }>;
+export type ConfigCheck = Readonly<{ reading: ConfigReading; auditedBefore: AuditedConfig | undefined }>;
 
 const unreadableToNode: ReadonlySet<ConfigProblemReason> = new Set(["FileMissing", "Empty", "NotText", "Truncated"]);
 
@@ -28,13 +28,13 @@ const unreadableToNode: ReadonlySet<ConfigProblemReason> = new Set(["FileMissing
  * because a node that restarts on its own couldn't start with it. If the sidecar itself left the node down, it is replaced immediately.
  */
 export async function checkConfig(
-  { reading, auditedThen }: ConfigCheck,
+  { reading, auditedBefore }: ConfigCheck,
   authority: Permissions,
   context: ConfigContext,
 ): Promise<Judgement> {
-  const { settings, config, place, state, metrics, clock, clockThen } = context;
+  const { settings, config, place, state, metrics, clock, clockAtStart } = context;
   recordContent(reading, context);
-  await reportEdit(reading, auditedThen, context);
+  await reportEdit(reading, auditedBefore, context);
   metrics.configValid(reading.ok);
   const say = (validity: ConfigValidity) => config.note({ validity });
   if (reading.ok) {
@@ -44,20 +44,20 @@ export async function checkConfig(
     return { again: false };
   }
   const { problem } = reading;
-  const isOwedStart = !context.isRestarting() && needsStart(state);
-  const good = isReplaceable(problem.reason) ? await findLastGood(isOwedStart, authority, context) : undefined;
+  const isStartDue = !context.isRestarting() && needsStart(state);
+  const good = isReplaceable(problem.reason) ? await findLastGood(isStartDue, authority, context) : undefined;
   if (good === undefined || !good.ok) {
     const next = good === undefined ? "stays" : { notRestored: explainNotRestored(good.why, state.directory) };
     say({ ok: false, problem, next });
     return { again: false };
   }
   const seenForMs = clock.monotonicMs() - config.now().contentSinceMs;
-  const changedAgoMs = isClockUnchanged(clockThen, clock) ? clock.wallMs() - (reading.changedAtMs ?? Infinity) : 0;
-  const waitMs = isOwedStart ? 0 : settings.upkeep.restoreAfterMs - Math.max(seenForMs, changedAgoMs);
+  const changedAgoMs = isClockUnchanged(clockAtStart, clock) ? clock.wallMs() - (reading.changedAtMs ?? Infinity) : 0;
+  const waitMs = isStartDue ? 0 : settings.upkeep.restoreAfterMs - Math.max(seenForMs, changedAgoMs);
   say({ ok: false, problem, next: { restoredAtMs: clock.wallMs() + Math.max(0, waitMs) } });
   if (waitMs > 0) return { again: false, wakeInMs: waitMs };
   // The content may have been there long before the sidecar saw it, and is about to be replaced.
-  await reportEdit(reading, auditedThen, context, Infinity);
+  await reportEdit(reading, auditedBefore, context, Infinity);
   return writeBack(reading, good.content, context);
 }
 
@@ -67,10 +67,10 @@ function recordContent(reading: ConfigReading, { config, clock }: ConfigContext)
   const problemReason = reading.ok ? undefined : reading.problem.reason;
   const isAnother = contentHash !== before.contentHash || problemReason !== before.problemReason;
   if (isAnother || before.contentSinceMs === 0) {
-    const otherAtMs = before.lookedAtMs ?? 0;
+    const otherAtMs = before.checkedAtMs ?? 0;
     config.note({ contentHash, problemReason, contentSinceMs: clock.monotonicMs(), otherAtMs });
   }
-  config.note({ lookedAtMs: clock.wallMs() });
+  config.note({ checkedAtMs: clock.wallMs() });
 }
 
 /** Whether the sidecar itself left the node down and must start it. */
@@ -80,13 +80,13 @@ function needsStart({ restartInFlight, retry }: UpkeepState): boolean {
 
 /** Finds the content to restore, or why it might belong to another node; undefined if there is nothing to restore or no change is allowed. */
 async function findLastGood(
-  isOwedStart: boolean,
+  isStartDue: boolean,
   authority: Permissions,
   { settings, state, versions, place }: ConfigContext,
 ): Promise<Readonly<{ ok: true; content: Uint8Array } | { ok: false; why: string }> | undefined> {
   if (authority !== "acts" || settings.upkeep.restoreAfterMs === 0) return undefined;
   // A pause blocks new work, but does not block the completion of a restart that left the node down.
-  if (state.hold.get() !== undefined && !isOwedStart) return undefined;
+  if (state.hold.get() !== undefined && !isStartDue) return undefined;
   const content = (await versions.recall("last-good")) ?? (await versions.recall("healthy"));
   if (content === undefined || !parseConfig(content).ok) return undefined;
   const judged = checkRestorable(content, place.layout().pathsDirectory, {}, state);

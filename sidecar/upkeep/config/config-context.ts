@@ -26,6 +26,6 @@ export type ConfigContext = Readonly<{
   events: EventLog;
   metrics: UpkeepMetrics;
   clock: Clock;
-  clockThen: ClockReading;
+  clockAtStart: ClockReading;
   log: Logger;
 }>;

@@ -46,7 +46,7 @@ export type ConfigState = Readonly<{
   contentHash?: string | undefined;
   contentSinceMs: number;
   /** Times of the last check and of the last check that found different content (wall clock). */
-  lookedAtMs?: number | undefined;
+  checkedAtMs?: number | undefined;
   otherAtMs: number;
   /** Problem found at the last iteration. Needed because unreadable content has no hash. */
   problemReason?: ConfigProblemReason | undefined;

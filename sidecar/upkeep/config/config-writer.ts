@@ -46,8 +46,8 @@ export async function writeConfig(
     const kept = hasContent ? await keepCopy(readingBefore.bytes, write.path, versions) : { ok: true as const };
     if (!kept.ok) return kept;
     const target = await resolveLinks(write.path);
-    const foreignLink = await findForeignLink(write.path, target);
-    if (foreignLink !== undefined) return { ok: false, reason: "WriteFailed", message: foreignLink };
+    const unsafeLink = await findUnsafeLink(write.path, target);
+    if (unsafeLink !== undefined) return { ok: false, reason: "WriteFailed", message: unsafeLink };
     await removeTemporaryFilesOf(target);
     let attributesLost: string | undefined;
     await replaceFile(target, write.content, {
@@ -149,7 +149,7 @@ async function removeTemporaryFilesOf(path: string): Promise<void> {
 }
 
 /** Explains why root must not write through a link that another user could point anywhere (proc(5), protected_symlinks). */
-async function findForeignLink(path: string, target: string): Promise<string | undefined> {
+async function findUnsafeLink(path: string, target: string): Promise<string | undefined> {
   if (process.getuid?.() !== 0 || path === target) return undefined;
   const owner = await stat(target).catch(() => undefined);
   const parts = path.split(sep);

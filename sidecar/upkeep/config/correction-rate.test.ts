@@ -37,32 +37,32 @@ test("blames the node's own startup once it has overwritten the same content at 
   record("a");
   record("a", 1);
   record("b", 2);
-  expect(rate.undoneByStart()).toBeUndefined();
+  expect(rate.revertedByStart()).toBeUndefined();
   record("b", 3);
-  expect(rate.undoneByStart()).toBe("b");
+  expect(rate.revertedByStart()).toBe("b");
   // A manual start that overwrites it again changes nothing.
   record("b");
-  expect([rate.undoneByStart(), rate.repeated()]).toEqual(["b", false]);
+  expect([rate.revertedByStart(), rate.repeated()]).toEqual(["b", false]);
   record("c");
-  expect(rate.undoneByStart()).toBeUndefined();
+  expect(rate.revertedByStart()).toBeUndefined();
   for (const restartMs of [4, 5]) record("c", restartMs);
-  expect(rate.undoneByStart()).toBe("c");
+  expect(rate.revertedByStart()).toBe("c");
   rate.forget();
-  expect(rate.undoneByStart()).toBeUndefined();
+  expect(rate.revertedByStart()).toBeUndefined();
 });
 
 test("does not mistake a program that writes repeatedly during restarts for the node's startup", () => {
   const { rate } = rateWithClock();
   for (const restartMs of [1, 1, 2, 2, 3, 3]) rate.record("theirs", { fingerprint: "a", restartMs });
-  expect([rate.undoneByStart(), rate.repeated()]).toEqual([undefined, true]);
+  expect([rate.revertedByStart(), rate.repeated()]).toEqual([undefined, true]);
 });
 
 test("does not blame the node's startup while a different program keeps writing", () => {
   const { time, rate } = rateWithClock();
   for (const restartMs of [1, 2]) rate.record("theirs", { fingerprint: "a", restartMs });
-  expect(rate.undoneByStart()).toBe("a");
+  expect(rate.revertedByStart()).toBe("a");
   for (let index = 0; index < 60; index += 1) rate.record(`content ${index}`);
-  expect([rate.contested(), rate.undoneByStart()]).toEqual([true, undefined]);
+  expect([rate.contested(), rate.revertedByStart()]).toEqual([true, undefined]);
   time.nowMs += minuteMs;
-  expect(rate.undoneByStart()).toBe("a");
+  expect(rate.revertedByStart()).toBe("a");
 });

@@ -67,7 +67,7 @@ export function createCorrectionRate(clock: Clock) {
      * Fingerprint of the node.conf that the last two starts overwrote; undefined while another program keeps writing, because a start
      * writes only once.
      */
-    undoneByStart: () => (contestedUntilMs() === undefined ? findRevertedCorrections() : undefined),
+    revertedByStart: () => (contestedUntilMs() === undefined ? findRevertedCorrections() : undefined),
     perMinute: () => recentCorrections.times().length,
     contested: () => contestedUntilMs() !== undefined,
     /** Whether the identical content was corrected several times: an operator doesn't repeat a change byte for byte. */

@@ -13,7 +13,7 @@ import { locateSocket } from "./control-socket.ts";
 /** Address of a running sidecar: the socket in its state directory, or its URL with its token. */
 export type ControlTarget = Readonly<
   ({ kind: "socket"; stateDirectories: readonly string[] } | { kind: "url"; url: string; token: string }) & {
-    typed?: ControlOptions;
+    options?: ControlOptions;
   }
 >;
 

@@ -44,7 +44,7 @@ function deriveExitStatus(result: string): number {
 }
 
 /** Explains how to follow the restart. Reading the status requires the sidecar's URL, which a state directory doesn't contain. */
-function explainFollowing({ typed: { url } = {} }: ControlTarget): string {
+function explainFollowing({ options: { url } = {} }: ControlTarget): string {
   const command = formatControlCommand("status", { url });
   return `Follow it with ${command}${url === undefined ? " (--url if the sidecar's listener is not the default)" : ""}.`;
 }
@@ -52,15 +52,15 @@ function explainFollowing({ typed: { url } = {} }: ControlTarget): string {
 function explainRejection(
   result: Exclude<RestartResponse["result"], "requested">,
   { hold }: ControlView,
-  { typed = {} }: ControlTarget,
+  { options = {} }: ControlTarget,
 ): string {
   switch (result) {
     case "busy":
       return "a restart or upgrade is already in progress; retry when it has finished.";
     case "paused":
-      return `Gatehouse is paused; fix the cause, then run ${formatControlCommand("resume", typed)}. ${hold?.message ?? ""}`.trimEnd();
+      return `Gatehouse is paused; fix the cause, then run ${formatControlCommand("resume", options)}. ${hold?.message ?? ""}`.trimEnd();
     case "waits":
-      return `the sidecar may not act on this node yet; approve it with ${formatControlCommand("adopt", typed)}.`;
+      return `the sidecar may not act on this node yet; approve it with ${formatControlCommand("adopt", options)}.`;
     case "observes":
       return "upkeep.mode is observe, so this sidecar never acts; set it to adopt or enforce, or restart the node manually.";
     case "no-driver":

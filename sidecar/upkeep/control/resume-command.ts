@@ -36,6 +36,6 @@ export function runResumeCommand(
   });
 }
 
-function explainApproval({ typed = {} }: ControlTarget): string {
-  return ` It is waiting for your approval: run ${formatControlCommand("adopt", typed)}.`;
+function explainApproval({ options = {} }: ControlTarget): string {
+  return ` It is waiting for your approval: run ${formatControlCommand("adopt", options)}.`;
 }

@@ -43,7 +43,7 @@ export function createUpkeepControl(parts: UpkeepParts) {
   };
   const resume = (): ResumeResponse => {
     const before = buildHoldView();
-    const wasContested = rate.contested() || rate.repeated() || rate.undoneByStart() !== undefined;
+    const wasContested = rate.contested() || rate.repeated() || rate.revertedByStart() !== undefined;
     rate.forget();
     if (wasContested) wake();
     if (before.hold === undefined) {

@@ -16,7 +16,7 @@ it("stops a node whose process becomes visible only with its open port, without 
   let isOpen = false;
   const stopResult = await stopWithOps(
     {
-      words: "`./ops stop --force`",
+      commandText: "`./ops stop --force`",
       run: () => Promise.reject(new Error("it would stop the other node")),
       isAlone: () => Promise.resolve(false),
       graceMs: 5_000,

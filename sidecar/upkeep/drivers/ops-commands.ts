@@ -10,7 +10,7 @@ import type { ProcessIdentity } from "#daemon/process/running-process.ts";
 import type { NodeProcesses } from "./host-processes.ts";
 
 type OpsStopCommand = Readonly<{
-  words: string;
+  commandText: string;
   run: () => Promise<ProcessResult>;
   /** Whether this machine runs no other node, which the command might kill. */
   isAlone: () => Promise<boolean>;
@@ -51,7 +51,7 @@ export async function stopWithOps(
   signal: AbortSignal,
   dependencies: OpsStopDependencies,
 ): Promise<Stopped> {
-  const { words: commandText, run, isAlone, graceMs, kills } = stop;
+  const { commandText, run, isAlone, graceMs, kills } = stop;
   const { processes, log } = dependencies;
   const { own } = await processes.find();
   const waitForExit = (withinMs: number) => findRemainingProcesses(own, withinMs, signal, dependencies);
@@ -102,7 +102,7 @@ async function findRemainingProcesses(
 
 /** Waits until the RPC is down, or the process becomes visible by its open port. `wasUp`: whether the RPC responded before. */
 async function waitUntilDown(
-  { words: commandText, graceMs }: OpsStopCommand,
+  { commandText, graceMs }: OpsStopCommand,
   result: ProcessResult | undefined,
   signal: AbortSignal,
   { processes, check, clock }: OpsStopDependencies,

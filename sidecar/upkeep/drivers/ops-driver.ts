@@ -87,7 +87,7 @@ function createOpsCommands(options: OpsDriverOptions, locateOps: LocateOps, depe
   const stop = async (signal: AbortSignal) => {
     const commandText = quoteCommand(options.stop);
     const runStop = () => run("ops-stop", options.stop, signal);
-    const command = { words: commandText, run: runStop, isAlone: checkForOthers, graceMs, kills: isOps };
+    const command = { commandText, run: runStop, isAlone: checkForOthers, graceMs, kills: isOps };
     const stopResult = await stopWithOps(command, signal, dependencies);
     lockedUntilMs = stopResult.isForced ? clock.monotonicMs() + lockMs : 0;
     if (stopResult.result === undefined) {

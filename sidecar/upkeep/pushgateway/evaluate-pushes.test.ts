@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import {
   countPush,
-  followGroups,
+  trackGroups,
   isShared,
   evaluatePushes,
   listOwnGroups,
@@ -59,7 +59,7 @@ function evaluateAfter(seconds: number, groups: (elapsed: number) => readonly Pu
   for (let elapsed = 0; elapsed <= seconds; elapsed += 1) {
     const now = { monotonicMs: elapsed * 1_000, wallMs: (1_000 + elapsed) * 1_000 };
     const own = listOwnGroups(groups(elapsed), identity);
-    trackedGroups = followGroups(trackedGroups, own, now, { ...identity, staleAfterMs: 10_000 });
+    trackedGroups = trackGroups(trackedGroups, own, now, { ...identity, staleAfterMs: 10_000 });
     report = evaluatePushes(identity, trackedGroups, now);
   }
   return report;

@@ -28,7 +28,7 @@ export function listOwnGroups(groups: readonly PushGroup[], { job, instance }: P
   return own.length > 0 || instance !== undefined ? own : ofJob;
 }
 
-export function followGroups(
+export function trackGroups(
   before: TrackedGroups,
   groups: readonly PushGroup[],
   { monotonicMs, wallMs }: Now,

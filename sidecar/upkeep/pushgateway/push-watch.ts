@@ -5,7 +5,7 @@ import type { ConditionBoard } from "#status/condition-board.ts";
 import { pollCheck } from "#status/failed-check.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import {
-  followGroups,
+  trackGroups,
   evaluatePushes,
   listOwnGroups,
   type TrackedGroups,
@@ -54,7 +54,7 @@ export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDe
     const own = listOwnGroups(found.groups, pushes);
     const { clock } = dependencies;
     const now = { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
-    trackedGroups = followGroups(trackedGroups, own, now, { ...pushes, ...options });
+    trackedGroups = trackGroups(trackedGroups, own, now, { ...pushes, ...options });
     say(evaluatePushes(pushes, trackedGroups, now));
     const times = own.flatMap(({ pushTimeSeconds }) => pushTimeSeconds ?? []);
     return times.length === 0 ? { state: "missing" } : { state: "pushed", lastPushSeconds: Math.max(...times) };

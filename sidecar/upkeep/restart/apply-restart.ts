@@ -5,13 +5,13 @@ import { isUnusableByNode } from "#node/conf/problem.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { PauseBasis, UpkeepState } from "../state/upkeep-state.ts";
-import { hasReadAlready, isUnchangedByDrift, readNodeStart } from "./node-start.ts";
+import { hasNodeReadConfig, isDriftOnly, readNodeStart } from "./node-start.ts";
 import { explainRejectedEdit } from "./rejected-edit.ts";
 import type { RestartContext } from "./restart-context.ts";
 import { decideRestart, type RestartSituation, type DueRestart } from "./restart-decision.ts";
 import { type NodeDriver, readInstanceId } from "../drivers/driver.ts";
 import { runRestart, type RestartIncident } from "./restart-incident.ts";
-import { rollBack } from "./roll-back.ts";
+import { rollBack } from "./rollback.ts";
 import { doneBySidecar } from "#status/event-log.ts";
 import { findRequestedRestart } from "./requested-restart.ts";
 import { hasRecovered } from "./pause.ts";
@@ -34,7 +34,7 @@ export async function applyRestart(
   const { settings, config, process, restarts, state, clock, metrics, budget, driver } = context;
   if (restarts.now().running === undefined) await markCompletedRestart(context);
   const due = await findDueRestart(planned, context);
-  if (due?.cause === "configuration" && (await hasReadAlready(reading, version, context))) return { wakeInMs: 1 };
+  if (due?.cause === "configuration" && (await hasNodeReadConfig(reading, version, context))) return { wakeInMs: 1 };
   const decision = decideRestart(
     {
       due,
@@ -62,8 +62,8 @@ export async function applyRestart(
   if (decision.go && decision.due.cause === "configuration") {
     const rejection = reading.ok ? await explainRejectedEdit(reading, version, context) : undefined;
     if (rejection !== undefined) {
-      const { words, isUnjudged = false } = rejection;
-      restarts.note({ settled: isUnjudged ? { unjudgedEdit: words } : { rejectedEdit: words } });
+      const { text, isUnchecked = false } = rejection;
+      restarts.note({ settled: isUnchecked ? { uncheckedEdit: text } : { rejectedEdit: text } });
       return {};
     }
   }
@@ -93,17 +93,15 @@ function findContest({ reading, version }: RestartRequest, context: RestartConte
   if (otherWriter?.kind === "start") return { untilMs: undefined, resume };
   if (otherWriter === undefined) return undefined;
   const isOften = otherWriter.perMinute !== undefined;
-  return isOften || isUnchangedByDrift(reading, version, context)
-    ? { untilMs: otherWriter.untilMs, resume }
-    : undefined;
+  return isOften || isDriftOnly(reading, version, context) ? { untilMs: otherWriter.untilMs, resume } : undefined;
 }
 
 function startRestart(due: DueRestart, desired: PauseBasis, driver: NodeDriver, context: RestartContext): void {
   const { settings, process, restarts, metrics, observer, wake, signal, log } = context;
   const incident: RestartIncident = { ...context, due, desired, driver };
   metrics.restarted(due.cause);
-  const running = restartOrGoBack(incident)
-    .catch((error: unknown) => holdAfterError(error as Error, incident))
+  const running = restartOrRollBack(incident)
+    .catch((error: unknown) => pauseAfterError(error as Error, incident))
     .finally(() => {
       process.note({ unhealthy: undefined, unresponsive: undefined });
       restarts.note({ running: undefined, stage: undefined });
@@ -121,13 +119,13 @@ function startRestart(due: DueRestart, desired: PauseBasis, driver: NodeDriver, 
     );
 }
 
-async function restartOrGoBack(incident: RestartIncident): Promise<void> {
+async function restartOrRollBack(incident: RestartIncident): Promise<void> {
   const { failure } = await runRestart(incident);
   if (failure !== undefined) await rollBack(incident, failure);
 }
 
 /** Pauses after an unexpected error: an immediate retry would use up the budget and fail in the same way. */
-function holdAfterError(error: Error, { desired, due, signal, state, events, clock, log }: RestartIncident): void {
+function pauseAfterError(error: Error, { desired, due, signal, state, events, clock, log }: RestartIncident): void {
   log.error({ event: "restart-failed", err: error }, "the restart of the node failed");
   // The next sidecar continues where this one stopped.
   if (signal.aborted) return;

@@ -20,7 +20,7 @@ const precisionMs = 100;
  * entry point, may write node.conf right before the node reads it.
  */
 export async function hasNodeStarted(fileChangedAtMs: number, context: RestartContext): Promise<NodeStarted> {
-  const { settings, config, health, clock, clockThen: clocksBefore } = context;
+  const { settings, config, health, clock, clockAtStart: clocksBefore } = context;
   const { contentSinceMs, otherAtMs } = config.now();
   const { startedAfterMs } = health.current();
   if (startedAfterMs !== undefined && startedAfterMs > contentSinceMs) return "after";
@@ -53,7 +53,7 @@ async function readOwnListenerStart({
 
 /** Whether the node started long enough before a time (wall clock) to have read its configuration by then. */
 async function wasRunningBefore(untilMs: number, context: RestartContext): Promise<boolean> {
-  const { clock, clockThen: clocksBefore } = context;
+  const { clock, clockAtStart: clocksBefore } = context;
   const start = await readNodeStart(context);
   if (typeof start === "number") return start + startPrecisionMs < untilMs;
   if (start === "not-running" || !isClockUnchanged(clocksBefore, clock)) return false;
@@ -73,7 +73,7 @@ export function readNodeStart({ process, driver, signal }: RestartContext): Prom
 }
 
 /** Whether node.conf again has the fingerprint that the node had read before an external change. */
-export function isUnchangedByDrift(
+export function isDriftOnly(
   reading: ConfigReading,
   version: NodeVersion | undefined,
   { config, state }: RestartContext,
@@ -87,7 +87,7 @@ export function isUnchangedByDrift(
  * Whether the node has read or will read this node.conf: it started after the change, isn't running, or started before a drift that was
  * since corrected.
  */
-export async function hasReadAlready(
+export async function hasNodeReadConfig(
   reading: ConfigReading,
   version: NodeVersion | undefined,
   context: RestartContext,
@@ -99,7 +99,7 @@ export async function hasReadAlready(
   const { previousFingerprint } = config.now();
   const isEarlier =
     previousFingerprint !== undefined &&
-    isUnchangedByDrift(reading, version, context) &&
+    isDriftOnly(reading, version, context) &&
     (await wasRunningBefore(previousFingerprint.untilMs, context));
   const isLater = (await hasNodeStarted(reading.changedAtMs, context)) === "after";
   if (started !== "not-running" && !isLater && !isEarlier) return false;

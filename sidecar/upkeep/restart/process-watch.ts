@@ -71,7 +71,7 @@ export async function prepareProcessCheck(driver: NodeDriver): Promise<ProcessCh
 }
 
 /** Checks the process of an earlier sidecar's restart, which recorded that these processes are not the node's. */
-export function prepareCheckExcept(
+export function prepareCheckExcluding(
   bystanders: readonly number[] | undefined,
   { processes }: Pick<NodeDriver, "processes">,
 ): ProcessChecker | undefined {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { makeContext } from "../../testing/upkeep-context.ts";
-import { failedStartsStored } from "../state/data-evidence.ts";
+import { failedStartsMax } from "../state/data-evidence.ts";
 import { openUpkeepState, type UpkeepState } from "../state/upkeep-state.ts";
 import { recordStart } from "./verify-restart.ts";
 
@@ -45,6 +45,6 @@ test("does not count a start whose process may still be running", () => {
 });
 
 test("stores only the newest starts", () => {
-  for (let start = 0; start < failedStartsStored + 3; start += 1) recordStart(failed, makeContext({ state }));
-  expect(countStarts()).toBe(failedStartsStored);
+  for (let start = 0; start < failedStartsMax + 3; start += 1) recordStart(failed, makeContext({ state }));
+  expect(countStarts()).toBe(failedStartsMax);
 });

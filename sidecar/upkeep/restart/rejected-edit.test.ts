@@ -33,10 +33,10 @@ const withPorts = (http: string, ws: string) =>
 test("rejects a port on which the sidecar could not reach the node, and reports the setting to change first", async () => {
   const before = withPorts("18100", "18200");
   const moved = await judge({ before, edit: withPorts("18300", "18200") });
-  expect(moved?.words).toMatch(
+  expect(moved?.text).toMatch(
     /init_config\.http_port is 18300, but the sidecar queries the node on port 18100 \(node\.httpUrl\)/,
   );
-  expect((await judge({ before, edit: withPorts("18100", "18400") }))?.words).toContain("node.webSocketUrl");
+  expect((await judge({ before, edit: withPorts("18100", "18400") }))?.text).toContain("node.webSocketUrl");
 });
 
 test("accepts a changed node port if ports are mapped between the sidecar and the node", async () => {
@@ -50,7 +50,7 @@ test.each(["monitor_config", "secret_config"])(
     const writeSection = (section: string) => `{ "chain": { "${name}": ${section} } }`;
     const before = writeSection('{ "a": true }');
     const edit = writeSection('{ "a": false, "a": true }');
-    expect((await judge({ before, edit }))?.words).toContain(
+    expect((await judge({ before, edit }))?.text).toContain(
       `chain.${name}.a duplicate key in one object (first on line 1); parsers differ in which value they use. To fix it, remove one of the two.`,
     );
     expect(await judge({ before: edit, edit }), "the node already runs with it").toBeUndefined();

@@ -19,11 +19,11 @@ function isFault({ rule, path }: LintFinding): boolean {
 
 const keyFiles = ["domain_key_path", "stabilizing_key_path"];
 
-/** `words`: whole sentences; `isUnjudged`: no fault is known, but it can't be checked now. */
-type EditRejection = Readonly<{ words: string; isUnjudged?: true }>;
+/** `text`: whole sentences; `isUnchecked`: no fault is known, but it can't be checked now. */
+type EditRejection = Readonly<{ text: string; isUnchecked?: true }>;
 
 /** Reason why a node wouldn't start. `id` is the same for different content with the same fault. */
-type Fault = Readonly<{ id: string; words: string }>;
+type Fault = Readonly<{ id: string; text: string }>;
 
 /** Explains why the node wouldn't start with an edit: a new lint finding, a missing key file, or a moved port. */
 export async function explainRejectedEdit(
@@ -36,7 +36,7 @@ export async function explainRejectedEdit(
   } catch (error) {
     if (!(error instanceof HangingFileSystem)) throw error;
     // The edit is checked again at the next periodic reconcile, and as soon as the file system recovers.
-    return { words: `${error.message}.`, isUnjudged: true };
+    return { text: `${error.message}.`, isUnchecked: true };
   }
 }
 
@@ -75,7 +75,7 @@ async function findConfigFaults(
   const found = lintConfig(content, version).filter(isFault);
   const lint = found.map(({ rule, path, line, column, message, fix }) => ({
     id: `${rule} ${path}`,
-    words: `${configPath}:${line}:${column} ${path} ${message} To fix it, ${fix}`,
+    text: `${configPath}:${line}:${column} ${path} ${message} To fix it, ${fix}`,
   }));
   const faults = [...lint, ...findMovedPorts(content, context)];
   // Only with this driver can this process access the node's own files.
@@ -92,10 +92,10 @@ function findMovedPorts(content: Uint8Array, { place, settings }: RestartContext
     const port = findConfValue(parsed.document.value, path);
     const url = new URL(settings.node[key]);
     if (typeof port !== "string" || url.port === "" || port === url.port) return [];
-    const words =
+    const text =
       `${configPath} ${path.join(".")} is ${port}, but the sidecar queries the node on port ${url.port} (node.${key}). ` +
       `Set node.${key} to the new port and restart the sidecar first, or change the port back to ${url.port}.`;
-    return [{ id: `port ${name}`, words }];
+    return [{ id: `port ${name}`, text }];
   });
 }
 
@@ -110,8 +110,8 @@ async function findMissingKeyFiles(content: Uint8Array, { place }: RestartContex
     if (typeof written !== "string" || written === "") continue;
     const path = resolve(pathsDirectory, written);
     if (!(await isKeyMissing(path, place.keyDeadline))) continue;
-    const words = `${configPath} chain.secret_config.${name}: ${path} does not exist. Correct the path, or create the file.`;
-    faults.push({ id: `missing-file ${name}`, words });
+    const text = `${configPath} chain.secret_config.${name}: ${path} does not exist. Correct the path, or create the file.`;
+    faults.push({ id: `missing-file ${name}`, text });
   }
   return faults;
 }

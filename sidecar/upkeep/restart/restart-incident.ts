@@ -7,7 +7,7 @@ import { replaceConfig } from "../config/config-writer.ts";
 import { saveHealthyConfig } from "../config/healthy-config.ts";
 import { readInstanceId, type NodeDriver } from "../drivers/driver.ts";
 import type { PauseBasis, RestartInFlight } from "../state/upkeep-state.ts";
-import { prepareCheckExcept } from "./process-watch.ts";
+import { prepareCheckExcluding } from "./process-watch.ts";
 import type { RestartContext } from "./restart-context.ts";
 import type { DueRestart } from "./restart-decision.ts";
 import type { Verification } from "./restart-verification.ts";
@@ -56,11 +56,11 @@ export async function runRestart(incident: RestartIncident): Promise<Readonly<{ 
     const message = `The node recovered and advances after ${Math.round(verification.tookMs)} ms.`;
     events.add("restart", message, undefined, doneBySidecar);
   });
-  if (startedWith !== undefined) await rememberVerified(startedWith.bytes, incident);
+  if (startedWith !== undefined) await recordVerified(startedWith.bytes, incident);
   return {};
 }
 
-async function rememberVerified(bytes: Uint8Array, incident: RestartIncident): Promise<void> {
+async function recordVerified(bytes: Uint8Array, incident: RestartIncident): Promise<void> {
   const isKept = await saveHealthyConfig(bytes, "advanced", incident);
   incident.restarts.note({ kept: undefined });
   if (isKept) return;
@@ -121,7 +121,7 @@ export async function attemptRestart(
 
 async function verifyEarlierRestart(incident: RestartIncident, readingBefore: ConfigReading): Promise<RestartAttempt> {
   const { state, driver } = incident;
-  const checkProcess = prepareCheckExcept(state.restartInFlight.get()?.bystanders, driver);
+  const checkProcess = prepareCheckExcluding(state.restartInFlight.get()?.bystanders, driver);
   const verification = await verifyRestart(
     { command: async () => ({}), isAlreadyCommanded: true, checkProcess },
     incident,

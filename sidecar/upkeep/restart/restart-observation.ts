@@ -19,7 +19,7 @@ export type RestartState = Readonly<{
   running?: Promise<void> | undefined;
   stage?: string | undefined;
   /** Last decision, or the reason why a changed node.conf doesn't cause a restart or can't be judged. Absent before the first iteration. */
-  settled?: RestartDecision | Readonly<{ rejectedEdit: string }> | Readonly<{ unjudgedEdit: string }> | undefined;
+  settled?: RestartDecision | Readonly<{ rejectedEdit: string }> | Readonly<{ uncheckedEdit: string }> | undefined;
   hold?: "none" | Readonly<{ message: string }> | undefined;
   /** Reloaded when absent. */
   kept?: StoredConfig | undefined;
@@ -77,11 +77,11 @@ export type RestartText = Readonly<{ opsRestart: () => string | undefined }>;
 
 export function deriveRestartConditions(
   { settled, rollBack }: RestartState,
-  words: RestartText,
+  texts: RestartText,
 ): readonly ConditionReport[] {
   return [
     ...(rollBack === undefined ? [] : [deriveRollBackReady(rollBack)]),
-    ...(settled === undefined ? [] : [deriveRestartSettled(settled, words)]),
+    ...(settled === undefined ? [] : [deriveRestartSettled(settled, texts)]),
   ];
 }
 
@@ -94,9 +94,9 @@ function deriveRestartSettled(
     const command = opsRestart();
     return command === undefined ? "with its own tool" : `\`${command}\``;
   };
-  if ("unjudgedEdit" in settled) {
+  if ("uncheckedEdit" in settled) {
     const message =
-      `node.conf was changed, but whether the node can start with it is unknown: ${settled.unjudgedEdit} The node keeps running with the version it loaded ` +
+      `node.conf was changed, but whether the node can start with it is unknown: ${settled.uncheckedEdit} The node keeps running with the version it loaded ` +
       `and is restarted once this can be checked; if you know that it starts, restart it manually (${describeByHand()}).`;
     return { type, status: "False", reason: "EditNotChecked", message };
   }

@@ -102,10 +102,10 @@ async function waitForHeight(
     return { untilMs: doneMs + ms, within: `within ${ms} ms of the restart: its process exited`, waits: ended };
   };
   let reported: string | undefined;
-  let stoodMs = 0;
+  let stalledMs = 0;
   for (;;) {
     const { untilMs: countedUntilMs, within, waits } = findStage();
-    const untilMs = countedUntilMs + stoodMs;
+    const untilMs = countedUntilMs + stalledMs;
     const nowMs = clock.monotonicMs();
     if (progress.advanced() || signal.aborted || nowMs >= untilMs) {
       return { within, hasEnded: process.hasEnded() && !progress.isAnswering() };
@@ -115,7 +115,7 @@ async function waitForHeight(
       reportStage(`${text} ${new Date(clock.wallMs() + untilMs - nowMs).toISOString()} (${setting}).`, context);
     reported = text;
     await pause(fastCheckMs, signal);
-    stoodMs += Math.max(0, clock.monotonicMs() - nowMs - slowCheckMs);
+    stalledMs += Math.max(0, clock.monotonicMs() - nowMs - slowCheckMs);
   }
 }
 

@@ -11,7 +11,7 @@ import type { ObservedProcess, UnresponsivePeriod, UnhealthyPeriod } from "./res
 export async function explainUnhealthyNode(context: RestartContext): Promise<string | undefined> {
   const { process, health } = context;
   const { restart: isRestarted, restartAfterMs } = context.settings.lag;
-  if (isUnasked(context)) return undefined;
+  if (isUnresolvable(context)) return undefined;
   const wasStarting = process.now().startingUntilMs !== undefined;
   const startingUntilMs = await findStartupDeadline(context);
   process.note({ startingUntilMs });
@@ -60,7 +60,7 @@ function countUnhealthy(
 export async function explainHungNode(context: RestartContext): Promise<string | undefined> {
   const { health } = context;
   const { hungAfterMs } = context.settings.restart;
-  if (isUnasked(context)) return undefined;
+  if (isUnresolvable(context)) return undefined;
   const unresponsivePeriod = recordUnresponsive(context);
   if (unresponsivePeriod === undefined) return undefined;
   const silentForMs = health.ranMs() - unresponsivePeriod.sinceMs;
@@ -110,7 +110,7 @@ function recordProcess(
 }
 
 /** Whether the node can't be queried because its name doesn't resolve; in that case, records that the node is neither unresponsive nor unhealthy. */
-function isUnasked({ process, health }: RestartContext): boolean {
+function isUnresolvable({ process, health }: RestartContext): boolean {
   if (health.facts().rpc?.fault?.reason !== "NameNotResolved") return false;
   process.note({ unresponsive: undefined, unhealthy: undefined });
   return true;

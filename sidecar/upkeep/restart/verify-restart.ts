@@ -1,5 +1,5 @@
 import { DriverError, StartFailedError, type NodeDriver, type RestartReport } from "../drivers/driver.ts";
-import { failedStartsStored } from "../state/data-evidence.ts";
+import { failedStartsMax } from "../state/data-evidence.ts";
 import type { RestartContext } from "./restart-context.ts";
 import { restartAndVerify, waitForResponse, type Restart, type Verification } from "./restart-verification.ts";
 
@@ -25,11 +25,11 @@ async function restartOrExplain(restart: Restart, context: RestartContext): Prom
 }
 
 /** First exit status that means that the program was not found, could not be run, or was killed by a signal (POSIX, "Exit Status for Commands"). */
-const ownStatusesEnd = 126;
+const shellStatusMin = 126;
 
 /** Whether a failed start command's exit status is its own, which means that it waited for the node, which didn't start. */
 function isOwnStatus(status = 0): boolean {
-  return status > 0 && status < ownStatusesEnd;
+  return status > 0 && status < shellStatusMin;
 }
 
 /** If an operator starts the node right after the stop, the start command fails; that process read the same file, and is verified instead. */
@@ -56,7 +56,7 @@ export function recordStart(
   if (verified.ok) return dataEvidence.set({ ...known, failedStarts: [] });
   const { message, hasEnded } = verified;
   if (hasEnded !== true || hasRunNothing(message)) return;
-  const failedStarts = [...known.failedStarts, { atMs: clock.wallMs(), message }].slice(-failedStartsStored);
+  const failedStarts = [...known.failedStarts, { atMs: clock.wallMs(), message }].slice(-failedStartsMax);
   dataEvidence.set({ ...known, failedStarts });
 }
 

@@ -19,4 +19,4 @@ export type DataEvidence = Readonly<{
   otherSinceMs?: number | undefined;
 }>;
 
-export const failedStartsStored = 8;
+export const failedStartsMax = 8;

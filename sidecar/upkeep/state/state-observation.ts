@@ -5,7 +5,7 @@ import type { UpkeepState } from "./upkeep-state.ts";
 
 export type StoreState = Readonly<{
   directory: string;
-  isLookedAt: boolean;
+  isChecked: boolean;
   failure?: StoreFailure | undefined;
   copyNotKept?: string | undefined;
 }>;
@@ -27,12 +27,12 @@ export async function checkState(
     why === undefined ? undefined : { reason: "Unresponsive", message: `The state can't be written: ${why}.` },
   );
   store.flush();
-  stored.note({ isLookedAt: true, failure: store.failure(), copyNotKept });
+  stored.note({ isChecked: true, failure: store.failure(), copyNotKept });
 }
 
 /** Returns why the state is not entirely on disk; undefined if it is, or has not been checked yet. Pure. */
-export function findStateFailure({ isLookedAt, failure, copyNotKept }: StoreState): StoreFailure | undefined {
-  if (!isLookedAt) return undefined;
+export function findStateFailure({ isChecked, failure, copyNotKept }: StoreState): StoreFailure | undefined {
+  if (!isChecked) return undefined;
   if (failure !== undefined) {
     const untilText =
       "Until then, the sidecar's state is only in memory, and it neither changes node.conf nor restarts the node.";

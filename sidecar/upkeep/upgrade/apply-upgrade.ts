@@ -6,7 +6,7 @@ import type { UpkeepState } from "../state/upkeep-state.ts";
 import { UpgradeError, type Stage } from "../../upgrade/progress.ts";
 import { runUpgrade } from "../../upgrade/run-upgrade.ts";
 import { createHostPlatform } from "./host-platform.ts";
-import { explainBlockedUpgrade, explainStoreFailure, findObstacles } from "./check-node.ts";
+import { explainBlockedUpgrade, explainStoreFailure, findUpgradeObstacles } from "./check-node.ts";
 import type { UpgradeCheck } from "./check-upgrade.ts";
 import { retainRunningConfig } from "./config-for-version.ts";
 import type { RequestedUpgrade } from "./requested-upgrade.ts";
@@ -23,7 +23,7 @@ export function beginUpgrade(
   if (record === undefined) return { result: "rejected", plan };
   if (digest === undefined) return { result: "shown", plan };
   if (digest !== plan.digest) return { result: "another", plan };
-  const problems = [...findObstacles(context)];
+  const problems = [...findUpgradeObstacles(context)];
   if (problems.length > 0) return { result: "rejected", plan: { ...plan, steps: [], problems } };
   context.state.upgrade.set(record);
   context.upgrade.note({ record, agreedMs: record.beganMs });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { bootTime } from "#daemon/clock.ts";
 import { makeContext, openTestState } from "../../testing/upkeep-context.ts";
 import { createRestartBudget } from "../restart/restart-budget.ts";
-import { findNodeWarnings, findObstacles } from "./check-node.ts";
+import { findNodeWarnings, findUpgradeObstacles } from "./check-node.ts";
 
 const healthyContext = makeContext({
   rpc: { blockHash: async () => undefined, peers: async () => 3 },
@@ -21,9 +21,9 @@ test("reports until when the restart budget prevents an upgrade", async () => {
   const budget = createRestartBudget({ perHour: 1 }, { store: state.store, clock, boot: bootTime });
   const driver = { name: "ops", stop: async () => ({}), start: async () => ({}) };
   const context = makeContext({ state, budget, driver });
-  expect([...findObstacles(context)]).toEqual([]);
+  expect([...findUpgradeObstacles(context)]).toEqual([]);
   budget.record("drift");
-  expect([...findObstacles(context)]).toEqual([
+  expect([...findUpgradeObstacles(context)]).toEqual([
     "restart.budgetPerHour allows the next restart at 1970-01-01T01:00:00.000Z (1 in the last hour)",
   ]);
 });

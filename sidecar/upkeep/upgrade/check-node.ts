@@ -8,7 +8,7 @@ import type { UpgradeContext } from "./upgrade-context.ts";
 import { identifyNode } from "./verify-version.ts";
 
 /** Determines why the sidecar may not upgrade its node now, regardless of the new version. */
-export function* findObstacles(context: UpgradeContext): Generator<string> {
+export function* findUpgradeObstacles(context: UpgradeContext): Generator<string> {
   const { driver, state, authority, isRestarting, budget, settings } = context;
   if (!canStopAndStart(driver)) {
     yield `restart.driver is ${settings.restart.driver}, which can't leave the node stopped; only ops can. In a container, the image is the version: run gatehouse upgrade --stack`;

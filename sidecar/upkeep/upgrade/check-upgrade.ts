@@ -11,7 +11,7 @@ import type { ConfigReading } from "../config/config-file.ts";
 import { planWithEarlierValues } from "../config/healthy-config.ts";
 import { findWrite } from "../plan/plan.ts";
 import type { ReleaseFile, UpgradeRecord, UpgradeStore } from "../state/upgrade-record.ts";
-import { readNodeBefore, findNodeWarnings, findObstacles } from "./check-node.ts";
+import { readNodeBefore, findNodeWarnings, findUpgradeObstacles } from "./check-node.ts";
 import { explainNoUpgrade, readRelease } from "./check-release.ts";
 import type { RequestedUpgrade, UpgradeRequest } from "./requested-upgrade.ts";
 import { clonedSizeText, formatSize } from "../../upgrade/data-size.ts";
@@ -61,7 +61,7 @@ export async function checkUpgrade(request: UpgradeRequest, context: UpgradeCont
   const baseline = await readNodeBefore(context);
   if (baseline === undefined)
     problems.push("the node does not respond: a regression can be detected only if it is healthy now");
-  problems.unshift(...findObstacles(context));
+  problems.unshift(...findUpgradeObstacles(context));
   const warnings = [
     ...config.warnings,
     ...(to === undefined ? [] : findProgramWarnings(to, files, layout, settings.node)),

@@ -93,8 +93,8 @@ async function act() {
   const { name, body } = agreed;
   find("#confirm").close();
   setText(find("#action-result"), "Waiting for the sidecar\u2026");
-  const words = await send(name, body).catch(() => "No response, so the outcome is unknown. Check the events.");
-  setText(find("#action-result"), words);
+  const outcome = await send(name, body).catch(() => "No response, so the outcome is unknown. Check the events.");
+  setText(find("#action-result"), outcome);
 }
 
 function button(name) {

@@ -70,10 +70,10 @@ function bands({ x }, { from, to, outages, width }) {
     const size = { x: start, y: top, width: Math.max(2, end - start), height: height - bottom - top };
     const band = svgElement("rect", { class: "band", ...size });
     if (toMs !== to) return [band];
-    const words = `down since ${timeOfDay(fromMs, { seconds: true })}`;
+    const label = `down since ${timeOfDay(fromMs, { seconds: true })}`;
     return [
       band,
-      svgElement("text", { class: "since", x: width - right - 4, y: top + 14, "text-anchor": "end" }, words),
+      svgElement("text", { class: "since", x: width - right - 4, y: top + 14, "text-anchor": "end" }, label),
     ];
   });
 }

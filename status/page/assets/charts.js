@@ -95,12 +95,12 @@ function showCursor() {
   for (const { spec, value, note, handle, scales } of frames) {
     const now = columns[spec.column][index];
     const also = spec.also === undefined ? undefined : columns[spec.also][index];
-    const words = `${formatValueText(now, spec.unit)}${also ? `, ${formatValueText(also, "")} failed` : ""}`;
-    setText(value, words);
+    const valueText = `${formatValueText(now, spec.unit)}${also ? `, ${formatValueText(also, "")} failed` : ""}`;
+    setText(value, valueText);
     setText(note, look.atMs === undefined ? "" : `at ${time}`);
     handle.setAttribute("aria-valuemax", Math.max(0, columns.atMs.length - 1));
     handle.setAttribute("aria-valuenow", Math.max(0, index));
-    handle.setAttribute("aria-valuetext", atMs === undefined ? "no values yet" : `${words} at ${time}`);
+    handle.setAttribute("aria-valuetext", atMs === undefined ? "no values yet" : `${valueText} at ${time}`);
     scales.showCursor(look.atMs);
   }
   const happenings = look.atMs === undefined ? [] : happeningsAt(look.atMs, current, nowMs);

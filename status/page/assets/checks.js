@@ -2,9 +2,9 @@ import { element, find, icon, setText, showList, withCode } from "./elements.js"
 import { timeElement } from "./times.js";
 
 const names = { True: "healthy", False: "degraded", Unknown: "unknown" };
-const words = { True: "passes", False: "fails", Unknown: "not known" };
+const statuses = { True: "passes", False: "fails", Unknown: "not known" };
 
-function sinceWords(since, reason) {
+function sinceText(since, reason) {
   return [timeElement(since, "since"), " · ", element("code", {}, reason)];
 }
 
@@ -17,11 +17,9 @@ function checkItem({ type, reason, status, title, message, since }) {
       "div",
       {},
       element("b", {}, title),
-      element("span", { className: "hidden" }, `, ${words[status]}`),
+      element("span", { className: "hidden" }, `, ${statuses[status]}`),
       element("p", {}, withCode(message)),
-      ...(since === undefined
-        ? []
-        : [element("p", { className: "quiet" }, ...sinceWords(since, `${type}: ${reason}`))]),
+      ...(since === undefined ? [] : [element("p", { className: "quiet" }, ...sinceText(since, `${type}: ${reason}`))]),
     ),
   );
 }

@@ -21,8 +21,8 @@ async function copy(text, place) {
 export function commandBlock(command) {
   const code = element("code", { tabindex: "0", role: "group", "aria-label": "Command" }, command);
   const button = element("button", { type: "button" }, "Copy");
-  const say = (words) => {
-    setText(button, words);
+  const say = (text) => {
+    setText(button, text);
     setTimeout(() => setText(button, "Copy"), shownMs);
   };
   button.addEventListener("click", () => {

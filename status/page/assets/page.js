@@ -91,7 +91,7 @@ async function readStatus() {
 }
 
 /** Describes in plain words why there was no response. */
-function words(error) {
+function describeFailure(error) {
   if (error.name === "TimeoutError") return `it did not respond within ${timeoutMs / 1_000} seconds`;
   return error instanceof TypeError ? "it can't be reached" : error.message;
 }
@@ -99,7 +99,7 @@ function words(error) {
 /** Reads the status and shows it. A response that this page can't display does not mean that the sidecar is unreachable. */
 async function update() {
   try {
-    const status = await readStatus().catch((error) => showStale(words(error)));
+    const status = await readStatus().catch((error) => showStale(describeFailure(error)));
     if (status !== undefined) {
       last = { status, atMs: Date.now() };
       show(status);

@@ -51,7 +51,7 @@ export function timeElement(iso, kind) {
 
 /** Updates all time elements; `nowMs` is the sidecar's own time. */
 export function refreshTimes(nowMs) {
-  const words = {
+  const formats = {
     at: (ms, age) => `${formatMoment(ms, nowMs)}, ${age} ago`,
     since: (ms, age) => `since ${formatMoment(ms, nowMs)}, for ${age}`,
     earlier: (ms, age) => `since before ${formatMoment(ms, nowMs)}, for more than ${age}`,
@@ -60,7 +60,7 @@ export function refreshTimes(nowMs) {
   };
   for (const time of document.querySelectorAll("time")) {
     const ms = Date.parse(time.dateTime);
-    const text = words[time.dataset.kind](ms, formatDuration(nowMs - ms));
+    const text = formats[time.dataset.kind](ms, formatDuration(nowMs - ms));
     if (time.textContent !== text) time.textContent = text;
   }
 }

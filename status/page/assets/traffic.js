@@ -30,10 +30,10 @@ function table({ title, rows }) {
 const comesAgain = new Set(["rate", "concurrency", "memory"]);
 
 function listLimits(verb, rows) {
-  const words = rows.map(
+  const parts = rows.map(
     ({ tier, limit, perMinute }) => `tier ${tier} by ${limit}, ${brief(perMinute / 60)} per second`,
   );
-  return words.length === 0 ? "" : `${verb}: ${words.join("; ")}. `;
+  return parts.length === 0 ? "" : `${verb}: ${parts.join("; ")}. `;
 }
 
 /** Describes which callers are rejected, and by which limit. */
