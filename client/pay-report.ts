@@ -2,7 +2,6 @@ import type { SettleResponse } from "@x402/core/types";
 import { exitStatus, type PayOutcome } from "./exit-status.ts";
 import { formatOffer, type OfferView } from "./offer-view.ts";
 import type { PaymentEvent } from "./payment-event.ts";
-import { describeSettlement, describeSignedPayment } from "./payment-text.ts";
 import { readPrice, readSignedPayment, type SignedPayment } from "./signed-payment.ts";
 import { toTerminalText } from "./plain-text.ts";
 import { formatAmount } from "#x402/token-amount.ts";
@@ -143,4 +142,42 @@ function describeInShort(event: PaymentEvent, signed: SignedPayment | undefined)
 
 function formatIndented(value: unknown): string {
   return JSON.stringify(value, undefined, 2).replace(/^/gm, "  ");
+}
+
+/** Describes a signed payment in lines of at most 80 columns. */
+function describeSignedPayment(payment: SignedPayment): string {
+  const { authorization, asset, network, isMax } = payment;
+  const { to, channel } = authorization;
+  const format = (units: string) => formatTokens(units, payment);
+  return [
+    `Signed a payment of ${isMax ? "up to " : ""}${format(readPrice(payment))} to ${to}`,
+    `  token ${asset} on ${network}`,
+    ...(channel === undefined ? [] : [`  by the channel's voucher of ${format(channel.voucher)} in total`]),
+    ...(channel?.deposit === undefined ? [] : [`  after a deposit of ${format(channel.deposit)} into the channel`]),
+  ].join("\n");
+}
+
+/** Describes what a successful settlement charged, and its transaction, as reported by the seller. */
+function describeSettlement(settlement: SettleResponse, payment: SignedPayment): string {
+  const { transaction, network, amount, extra } = settlement;
+  const { channel } = payment.authorization;
+  const charged = readUnits(channel === undefined ? amount : extra?.["chargedAmount"]);
+  const facts = [
+    ...(charged === undefined ? [] : [`Charged ${formatTokens(charged, payment)}`]),
+    ...(channel === undefined ? [] : [`the channel's voucher is ${formatTokens(channel.voucher, payment)}`]),
+    ...(transaction === "" ? ["no transaction"] : []),
+  ];
+  const verb = channel === undefined ? "Settled" : "Deposited";
+  return [
+    ...(facts.length === 0 ? [] : [facts.join("; ")]),
+    ...(transaction === "" ? [] : [`${verb} on ${network} by transaction`, `  ${transaction}`]),
+  ].join("\n");
+}
+
+function readUnits(value: unknown): string | undefined {
+  return typeof value === "string" && /^\d{1,78}$/.test(value) ? value : undefined;
+}
+
+function formatTokens(units: string, { decimals, symbol }: Pick<SignedPayment, "decimals" | "symbol">): string {
+  return [formatAmount(BigInt(units), decimals), symbol].filter(Boolean).join(" ");
 }

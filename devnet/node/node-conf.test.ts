@@ -3,7 +3,7 @@ import { cp, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
-import { formatNodeConf } from "../workspace/node-conf-template.ts";
+import { formatNodeConf } from "../workspace/prepare-workspace.ts";
 import { prepareSampleWorkspace, sampleConf } from "../testing/sample-workspace.ts";
 import { readNodeConf } from "./node-conf.ts";
 

@@ -5,11 +5,10 @@ import { replaceFile } from "#daemon/files/atomic-file.ts";
 import { createDirectory } from "#daemon/files/create-directory.ts";
 import { entryExists } from "#daemon/files/entry-exists.ts";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
-import { nodeReleases } from "#node/versions.ts";
+import { nodeReleases, findReleaseOfText, type MonitorKeys } from "#node/versions.ts";
 import { deriveCommit, findFamilyOfProfile } from "../node-profile.ts";
 import { locateProgramFile } from "../program-file.ts";
 import type { MonitorSettings } from "../monitor/monitor-settings.ts";
-import { formatNodeConf, type NodePorts } from "./node-conf-template.ts";
 import { releaseFile, writeParameters, type NodeParameters } from "./node-parameters.ts";
 import { locateWorkspace, type Workspace } from "./workspace.ts";
 
@@ -107,4 +106,55 @@ async function writeNew(path: string, content: string, mode: number): Promise<vo
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
+}
+
+type NodePorts = Readonly<{ http: number; webSocket: number; rpc: number; tcp: number }>;
+
+type NodeConfOptions = Readonly<{
+  version: string;
+  workspace: Workspace;
+  /** Address that the node advertises to its peers. */
+  hostIp: string;
+  ports: NodePorts;
+  /** If unset, there is no `monitor_config`. */
+  monitor?: MonitorSettings | undefined;
+}>;
+
+/** Formats a new `node.conf` (specification, "Node operations objects"). */
+export function formatNodeConf({ version, workspace, hostIp, ports, monitor }: NodeConfOptions): string {
+  const { monitorKeys } = findReleaseOfText(version);
+  const conf = {
+    chain: {
+      ...(monitor === undefined ? {} : { monitor_config: buildMonitorConfig(monitorKeys, monitor) }),
+      secret_config: {
+        domain_key_path: join(workspace.keyDirectory, "domain.key"),
+        stabilizing_key_path: join(workspace.keyDirectory, "stabilizing.key"),
+      },
+      startup_config: {
+        init_config: {
+          meta_path: join(workspace.dataDirectory, "meta"),
+          host_ip: hostIp,
+          http_port: String(ports.http),
+          rpc_port: String(ports.rpc),
+          tcp_port: String(ports.tcp),
+          ws_port: String(ports.webSocket),
+        },
+      },
+    },
+    storage: {
+      mygrid_conf: {},
+      mygrid_env: { storage_data_path: workspace.dataDirectory },
+    },
+  };
+  return `${JSON.stringify(conf, null, 2)}\n`;
+}
+
+function buildMonitorConfig(keys: MonitorKeys, target: MonitorSettings): Record<string, unknown> {
+  return {
+    [keys.enabled]: true,
+    [keys.jobName]: target.jobName,
+    [keys.pushAddress]: target.pushAddress,
+    [keys.pushIntervalSeconds]: target.pushIntervalSeconds,
+    [keys.pushPort]: target.pushPort,
+  };
 }

@@ -8,7 +8,7 @@ import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { createCharts } from "#status/charts.ts";
 import { createRecentEvents } from "#status/event-log.ts";
 import { sidecarSettings } from "../settings.ts";
-import type { DataContext } from "../upkeep/corruption/check-data.ts";
+import type { DataContext } from "../upkeep/corruption/watch-data.ts";
 import { createObservations } from "../upkeep/observations.ts";
 import type { PruneContext } from "../upkeep/prune/apply-prune.ts";
 import { openUpkeepState } from "../upkeep/state/upkeep-state.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readMonitorSettings } from "#devnet/monitor/monitor-settings.ts";
-import { formatNodeConf } from "#devnet/workspace/node-conf-template.ts";
+import { formatNodeConf } from "#devnet/workspace/prepare-workspace.ts";
 import { locateWorkspace } from "#devnet/workspace/workspace.ts";
 import { buildDevnetConfSeed, buildNodeConfSeed } from "#infra/services/node/node-conf.ts";
 import type { Desired } from "#node/conf/monitor-values.ts";

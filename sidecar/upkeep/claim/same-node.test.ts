@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { NodeIdentity } from "../state/node-identity.ts";
-import { findNodeDifferences } from "./same-node.ts";
+import { findNodeDifferences } from "./claim-state.ts";
 
 const node: NodeIdentity = {
   configPath: "/srv/a/bin/node.conf",

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { unknownHealth, type NodeInfo, type RpcState } from "#health/rpc-state.ts";
 import { makeContext } from "../../testing/upkeep-context.ts";
-import { checkData } from "./check-data.ts";
+import { checkData } from "./watch-data.ts";
 
 const well: NodeInfo = { rpc: { sinceMs: 0, fault: undefined }, chain: "expected", height: "advancing" };
 

@@ -3,7 +3,7 @@ import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { makeContext } from "../../testing/upkeep-context.ts";
 import { failedStartsMax } from "../state/data-evidence.ts";
 import { openUpkeepState, type UpkeepState } from "../state/upkeep-state.ts";
-import { recordStart } from "./verify-restart.ts";
+import { recordStart } from "./restart-incident.ts";
 
 let directory: string;
 let state: UpkeepState;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { makeContext } from "../../testing/upkeep-context.ts";
-import { verifyRestart } from "./verify-restart.ts";
+import { verifyRestart } from "./restart-incident.ts";
 
 const command = () => Promise.reject(new TypeError("not foreseen"));
 
