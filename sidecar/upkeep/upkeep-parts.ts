@@ -20,7 +20,7 @@ import { createConfigVersions } from "./config/config-versions.ts";
 import { createCorrectionRate, createEditRate } from "./config/correction-rate.ts";
 import { findNode } from "./config/node-location.ts";
 import { createNodeProcesses } from "./drivers/host-processes.ts";
-import { guardDriver, guardNodeCli, type ReachabilityOptions } from "./drivers/guarded-driver.ts";
+import { guardDriver, guardNodeCli } from "./drivers/guarded-driver.ts";
 import { formatOpsRestart } from "./drivers/ops-location.ts";
 import { selectDriver, selectNodeCli } from "./drivers/select-driver.ts";
 import { observeAll, type Observations } from "./observations.ts";
@@ -120,15 +120,13 @@ async function reachNode(
     driver: [ops.stop, ops.start ?? [], [ops.directory ?? ""], compose.command],
     nodeCli: [cli.command === undefined ? [] : [cli.command]],
   };
-  const buildReach = (who: keyof typeof started): ReachabilityOptions => ({
-    directory: binDirectory,
-    fileDeadline,
-    programs: started[who].flatMap(([file = ""]) => (isAbsolute(file) ? [file] : [])),
-    programDeadline: () => place.programDeadlines[who],
-    problemDeadline: () => place.programDeadlines.problem,
-  });
+  /** Programs with an absolute path may be on a different file system than the bin directory. */
+  const reachedPaths = (who: keyof typeof started) => () => [
+    [binDirectory(), fileDeadline()] as const,
+    ...started[who].flatMap(([file = ""]) => (isAbsolute(file) ? [[file, place.programDeadlines[who]] as const] : [])),
+  ];
   const tool = await selectNodeCli(settings, layout, connections);
-  const nodeCli = tool && guardNodeCli(tool, buildReach("nodeCli"));
+  const nodeCli = tool && guardNodeCli(tool, reachedPaths("nodeCli"));
   const { httpUrl, image } = settings.node;
   // Output of programs that may leave a process running.
   const deadline = createFileDeadline({ withinMs: settings.upkeep.fileTimeoutMs, signal }, { clock, onBack: wake });
@@ -137,7 +135,7 @@ async function reachNode(
   const holders = createNodeProcesses({ httpUrl, binDirectory, fileDeadline, processName });
   const driving = { output, processes: holders, check: health.check, clock, events, log };
   const reaching = await selectDriver(settings, layout, connections, driving);
-  const driver = reaching && guardDriver(reaching, buildReach("driver"));
+  const driver = reaching && guardDriver(reaching, reachedPaths("driver"), () => place.programDeadlines.problem);
   const place = findNode(settings.node, settings.upkeep, { log, clock, signal, onEvent: wake });
   /** The operator's list precedes the last upgrade, which precedes the image's tag and the known releases. */
   const commits = (): ReleaseCommits => ({

@@ -22,13 +22,8 @@ test.skipIf(!isPossible)(`does not wait for a file system that hangs after it wa
   const [fileDeadline, problemDeadline] = [createDeadline(), createDeadline()];
   const driver = guardDriver(
     { name: "ops", restart: () => Promise.reject(new Error("no restart was requested")), problem },
-    {
-      directory: () => directory,
-      fileDeadline: () => fileDeadline,
-      programs: [],
-      programDeadline: createDeadline,
-      problemDeadline: () => problemDeadline,
-    },
+    () => [[directory, fileDeadline]],
+    () => problemDeadline,
   );
   expect(await driver.problem?.()).toBeUndefined();
   await expect(driver.restart(options.signal)).rejects.toThrow("the file system does not respond");

@@ -2,26 +2,21 @@ import { explainHanging, skipHanging, type FileDeadline } from "#daemon/files/fi
 import type { NodeCli } from "./node-cli.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 
-export type ReachabilityOptions = Readonly<{
-  directory: () => string;
-  fileDeadline: () => FileDeadline;
-  /** Programs with an absolute path; these may be on a different file system than the working directory. */
-  programs: readonly string[];
-  programDeadline: () => FileDeadline;
-  /** Deadline for the driver's own checks, in case the file system starts to hang meanwhile. */
-  problemDeadline: () => FileDeadline;
-}>;
+/** Paths from which programs are started, the node's bin directory first, each with the deadline of its file system. */
+type ReachedPaths = () => readonly (readonly [path: string, deadline: FileDeadline])[];
 
 /**
  * The system call that starts a program returns only once the program's file is read. On a hung file system it would block this process, so
  * the file system is checked first.
  */
-export function guardNodeCli(nodeCli: NodeCli, reach: ReachabilityOptions): NodeCli {
+export function guardNodeCli(nodeCli: NodeCli, paths: ReachedPaths): NodeCli {
   const guard =
     <Answer>(query: (signal: AbortSignal) => Promise<Answer>) =>
     async (signal: AbortSignal) => {
-      const message = await explainOutOfReach(reach);
-      return message === undefined ? query(signal) : { ok: false as const, reason: "TimedOut" as const, message };
+      const why = await explainOutOfReach(paths());
+      return why === undefined
+        ? query(signal)
+        : { ok: false as const, reason: "TimedOut" as const, message: `${why}.` };
     };
   return {
     pruneInfo: guard(nodeCli.pruneInfo),
@@ -31,10 +26,11 @@ export function guardNodeCli(nodeCli: NodeCli, reach: ReachabilityOptions): Node
   };
 }
 
-export function guardDriver(driver: NodeDriver, reach: ReachabilityOptions): NodeDriver {
+/** `problemDeadline`: for the driver's own checks, in case the file system starts to hang meanwhile. */
+export function guardDriver(driver: NodeDriver, paths: ReachedPaths, problemDeadline: () => FileDeadline): NodeDriver {
   const runReached = async <T>(act: () => Promise<T>) => {
-    const message = await explainOutOfReach(reach);
-    if (message !== undefined) throw new DriverError(message);
+    const why = await explainOutOfReach(paths());
+    if (why !== undefined) throw new DriverError(`${why}.`);
     return act();
   };
   const { stop, start, problem } = driver;
@@ -48,22 +44,18 @@ export function guardDriver(driver: NodeDriver, reach: ReachabilityOptions): Nod
       ? {}
       : {
           problem: async () => {
-            if ((await explainHanging(reach.directory(), reach.fileDeadline())) !== undefined) return undefined;
-            const findProblem = () => reach.problemDeadline().call("checking the driver", problem).catch(skipHanging);
-            return (await explainHangingProgram(reach)) ?? findProblem();
+            const [directory, ...programs] = paths();
+            if (directory === undefined || (await explainHanging(...directory)) !== undefined) return undefined;
+            const why = await explainOutOfReach(programs);
+            return why ?? problemDeadline().call("checking the driver", problem).catch(skipHanging);
           },
         }),
   };
 }
 
-async function explainOutOfReach(reach: ReachabilityOptions): Promise<string | undefined> {
-  const why = (await explainHanging(reach.directory(), reach.fileDeadline())) ?? (await explainHangingProgram(reach));
-  return why && `${why}.`;
-}
-
-async function explainHangingProgram({ programs, programDeadline }: ReachabilityOptions): Promise<string | undefined> {
-  for (const path of programs) {
-    const why = await explainHanging(path, programDeadline());
+async function explainOutOfReach(paths: ReturnType<ReachedPaths>): Promise<string | undefined> {
+  for (const [path, deadline] of paths) {
+    const why = await explainHanging(path, deadline);
     if (why !== undefined) return why;
   }
   return undefined;

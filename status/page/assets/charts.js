@@ -20,7 +20,7 @@ const drawn = [
 const marked = new Set(["restart", "roll-back", "hold", "upgrade"]);
 
 /** The reader's selection: the range, and the time at the cursor. */
-const look = { range: 0, atMs: undefined };
+const view = { range: 0, atMs: undefined };
 let frames;
 let current;
 
@@ -33,14 +33,14 @@ function nearest(times, ms) {
 }
 
 function move(ms) {
-  look.atMs = ms;
+  view.atMs = ms;
   showCursor();
 }
 
 /** Handles the keys as on a slider: move by one sample, by ten samples, or to either end; Escape leaves. */
 function moveByKey(event) {
   const { atMs: times } = current.columns;
-  const at = look.atMs === undefined ? times.length - 1 : nearest(times, look.atMs);
+  const at = view.atMs === undefined ? times.length - 1 : nearest(times, view.atMs);
   const moves = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 };
   const ends = { Home: 0, End: times.length - 1 };
   if (event.key === "Escape") return move(undefined);
@@ -64,10 +64,10 @@ function makeFrame(spec) {
 
 function rangeChoice({ name }, index) {
   const input = element("input", { type: "radio", name: "range", value: String(index) });
-  input.checked = index === look.range;
+  input.checked = index === view.range;
   input.addEventListener("change", () => {
-    look.range = index;
-    look.atMs = undefined;
+    view.range = index;
+    view.atMs = undefined;
     drawAll();
   });
   return element("label", {}, input, element("span", {}, name));
@@ -89,7 +89,7 @@ function happeningsAt(ms, { columns, outages, events }, nowMs) {
 /** Writes the values at the cursor, or the latest values, into all captions. */
 function showCursor() {
   const { columns, nowMs } = current;
-  const index = look.atMs === undefined ? columns.atMs.length - 1 : nearest(columns.atMs, look.atMs);
+  const index = view.atMs === undefined ? columns.atMs.length - 1 : nearest(columns.atMs, view.atMs);
   const atMs = columns.atMs[index];
   const time = atMs === undefined ? "" : timeOfDay(atMs, { seconds: true });
   for (const { spec, value, note, handle, scales } of frames) {
@@ -97,19 +97,19 @@ function showCursor() {
     const also = spec.also === undefined ? undefined : columns[spec.also][index];
     const valueText = `${formatValueText(now, spec.unit)}${also ? `, ${formatValueText(also, "")} failed` : ""}`;
     setText(value, valueText);
-    setText(note, look.atMs === undefined ? "" : `at ${time}`);
+    setText(note, view.atMs === undefined ? "" : `at ${time}`);
     handle.setAttribute("aria-valuemax", Math.max(0, columns.atMs.length - 1));
     handle.setAttribute("aria-valuenow", Math.max(0, index));
     handle.setAttribute("aria-valuetext", atMs === undefined ? "no values yet" : `${valueText} at ${time}`);
-    scales.showCursor(look.atMs);
+    scales.showCursor(view.atMs);
   }
-  const happenings = look.atMs === undefined ? [] : happeningsAt(look.atMs, current, nowMs);
+  const happenings = view.atMs === undefined ? [] : happeningsAt(view.atMs, current, nowMs);
   setText(find("#at-cursor"), happenings.length === 0 ? "" : `${time}: ${happenings.join("; ")}`);
 }
 
 function drawAll() {
   const { history, events, nowMs } = current.shown;
-  const { columns, spanMs } = history.ranges[look.range];
+  const { columns, spanMs } = history.ranges[view.range];
   const first = columns.atMs[0] ?? nowMs;
   // The few values of a newly started sidecar fill the chart; an empty hour would be less useful.
   const from = Math.max(nowMs - spanMs, Math.min(first, nowMs - 60_000));

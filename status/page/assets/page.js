@@ -116,12 +116,12 @@ async function update() {
 function nextUpdate() {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, intervalMs);
-    const look = () => {
+    const onVisible = () => {
       if (document.hidden) return;
       clearTimeout(timer);
       resolve();
     };
-    document.addEventListener("visibilitychange", look, { once: true });
+    document.addEventListener("visibilitychange", onVisible, { once: true });
   });
 }
 
