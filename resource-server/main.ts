@@ -124,7 +124,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
 }
 
 type ReadinessParts = Readonly<{
-  facilitation: Pick<Facilitation, "readiness">;
+  facilitation: Pick<Facilitation, "readiness" | "clock">;
   claims: Readonly<{ readiness: () => ReadinessCheck }>;
   upstreams: Pick<UpstreamWatch, "check">;
   port: PortState;
@@ -134,14 +134,17 @@ type ReadinessParts = Readonly<{
 }>;
 
 function createReadiness({ facilitation, claims, upstreams, port, files, isSettlingPaused }: ReadinessParts) {
-  return () =>
-    evaluateReadiness({
+  return () => {
+    const clock = facilitation.clock?.();
+    return evaluateReadiness({
       facilitator: facilitation.readiness(),
+      ...(clock && { clock }),
       ledger: claims.readiness(),
       upstreams: upstreams.check(),
       sales: checkSales(port, isSettlingPaused),
       ...checkFiles(files.list()),
     });
+  };
 }
 
 /** Checks whether payments are requested; the facilitator's and the ledger's checks decide whether the server is ready regardless. */

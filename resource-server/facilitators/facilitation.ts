@@ -27,6 +27,8 @@ export type Facilitation = AsyncDisposable &
     settlesInLedger?: (payload: PaymentPayload) => boolean;
     /** Returns whether it is usable now, from cached state. */
     readiness(): ReadinessCheck;
+    /** Compares this process's clock with the facilitator's; undefined if they were not compared. Default: never. */
+    clock?: () => ReadinessCheck | undefined;
     /** Returns the kinds of payment and the extensions in its last list; the same objects until they change. */
     supported(): Pick<SupportedKinds, "kinds" | "extensions">;
     /** Returns whether it settles none of the current offers, or became unusable, so that no client should sign a payment. */

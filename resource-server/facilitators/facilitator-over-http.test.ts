@@ -17,6 +17,7 @@ type Options = Readonly<{
   offers?: () => (typeof offer)[];
   kinds?: SoldKind[];
   log?: Logger;
+  clock?: () => number;
   signal?: AbortSignal;
 }>;
 type Answer = (path: string, body: unknown, headers: Headers) => Response | Promise<Response>;
@@ -27,6 +28,7 @@ async function facilitator(
     timeoutMs = 5_000,
     url = (origin) => `${origin}/`,
     log = createLog({ service: "test", level: "silent" }),
+    clock = Date.now,
     signal = new AbortController().signal,
     ...options
   }: Options = {},
@@ -45,7 +47,7 @@ async function facilitator(
       offers: () => [],
       ...options,
     },
-    { client: createHttpClient({ signal }), log, signal },
+    { client: createHttpClient({ signal }), log, clock, signal },
   );
   const end = async () => {
     await client[Symbol.asyncDispose]();
@@ -74,6 +76,26 @@ describe("createFacilitatorOverHttp", () => {
       ["/verify", body, null],
       ["/settle", body, "a-sale"],
     ]);
+  });
+
+  it.each([
+    { name: "an hour behind", errorMs: -3_600_000, isOk: false, said: /clock is \d+ s behind the facilitator's/ },
+    { name: "a day ahead", errorMs: 86_400_000, isOk: false, said: /clock is \d+ s ahead of the facilitator's/ },
+    { name: "right", errorMs: 0, isOk: true, said: /agrees/ },
+  ])("compares its clock with the facilitator's: $name", async ({ errorMs, isOk, said }) => {
+    const sent = createPayload();
+    const clock = () => Date.now() + errorMs;
+    await using client = await facilitator(() => Response.json({ isValid: true, payer: "0xp" }), { clock });
+    await client.verify({ sent }, offer);
+    expect(client.clock?.()).toMatchObject({ ok: isOk, message: expect.stringMatching(said) });
+  });
+
+  it("knows nothing about the clock from a response of a cache, or without a date", async () => {
+    const sent = createPayload();
+    const headers = { date: new Date(0).toUTCString(), age: "9" };
+    await using client = await facilitator(() => Response.json({ isValid: true, payer: "0xp" }, { headers }));
+    await client.verify({ sent }, offer);
+    expect(client.clock?.()).toBeUndefined();
   });
 
   it("sends its API key with every call, and hides it in errors", async () => {

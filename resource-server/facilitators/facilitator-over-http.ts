@@ -16,6 +16,7 @@ import {
   verifyResponse,
 } from "./facilitation.ts";
 import type { SoldKind } from "../routes/route.ts";
+import { compareClocks } from "./clock-comparison.ts";
 import { watchFacilitator, type FacilitatorWatch } from "./facilitator-watch.ts";
 import type { ResourceServerSettings } from "../settings.ts";
 import { termsCheckHeader } from "#x402/envelope.ts";
@@ -46,16 +47,25 @@ type FacilitatorRequest = Readonly<{ timeoutMs: number; body?: unknown; headers?
  */
 export function createFacilitatorOverHttp(
   { apiKey, verifyTimeoutMs, settleTimeoutMs, ...options }: FacilitatorOverHttpOptions,
-  { client, log, signal }: Readonly<{ client: HttpClient; log: Logger; signal: AbortSignal }>,
+  {
+    client,
+    log,
+    clock,
+    signal,
+  }: Readonly<{ client: HttpClient; log: Logger; clock: () => number; signal: AbortSignal }>,
 ): Facilitation & Pick<FacilitatorWatch, "checked"> {
   const { url, headers: basic } = parseHttpEndpoint(options.url);
   const credentials = { ...basic, ...(apiKey && buildKeyHeader(apiKey, "Authorization" in basic)) };
   const { origin, pathname, search } = new URL(url);
   const root = `${pathname}${search}`.replace(/\/+$/, "");
 
+  const clocks = compareClocks({ clock, log });
+
   async function send<T>(path: string, schema: z.ZodType<T>, sent: FacilitatorRequest): Promise<T> {
     const where = `${origin}${root}${path}`;
-    const { status, body } = await exchange(where, `${root}${path}`, sent);
+    const sentAtMs = clock();
+    const { status, headers, body } = await exchange(where, `${root}${path}`, sent);
+    clocks.note(headers, sentAtMs);
     const text = decoder.decode(body);
     const parsed = schema.safeParse(parseJson(text));
     // Other facilitators reject a payment with an error status, and a verdict as the body.
@@ -98,6 +108,7 @@ export function createFacilitatorOverHttp(
   const { suspect, ...watch } = watchFacilitator(options, { log, signal, supported: fetchSupported, rejectedTerms });
   return {
     ...watch,
+    clock: clocks.check,
     verify: async ({ sent }, requirements, request) => {
       try {
         return await verify(sent, requirements, request && requestTraceHeaders(request));

@@ -222,7 +222,7 @@ describe("sell", () => {
     expect(outcome).toEqual({
       kind: "invalid",
       reason: "invalid_exact_evm_payload_authorization_valid_before",
-      message: `the payment expires at ${validBefore}, but may be valid for at most 3660 s from now; sign a new one.`,
+      message: `the payment expires at ${validBefore}, but may be valid for at most 3660 s from now, ${paymentsClock() / 1_000}; sign a new one.`,
     });
     expect(asked).toEqual([]);
     return undefined;

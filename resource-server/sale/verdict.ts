@@ -37,7 +37,7 @@ export function rejectValidity(
 ): SaleOutcome | undefined {
   const validitySeconds = Math.max(maxTimeoutSeconds, acceptedValiditySeconds) + clockSkewSeconds;
   if (validBefore <= nowMs / 1_000 + validitySeconds) return undefined;
-  const message = `the payment expires at ${validBefore}, but may be valid for at most ${validitySeconds} s from now; sign a new one.`;
+  const message = `the payment expires at ${validBefore}, but may be valid for at most ${validitySeconds} s from now, ${Math.floor(nowMs / 1_000)}; sign a new one.`;
   return { kind: "invalid", reason: reason.validBefore, message };
 }
 

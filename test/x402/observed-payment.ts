@@ -162,7 +162,7 @@ async function observeSeller(payload: unknown, offers: readonly PaymentRequireme
       settleTimeoutMs: 1_000,
       offers: () => [],
     },
-    { client: createAgreeingClient(asked), log, signal: new AbortController().signal },
+    { client: createAgreeingClient(asked), log, clock, signal: new AbortController().signal },
   );
   const sales = createSales(
     { inFlightMax: 2 },

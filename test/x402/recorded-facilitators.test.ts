@@ -90,7 +90,7 @@ async function buy({ path, status, body }: Recorded, name: string): Promise<Http
   const times = { verifyTimeoutMs: 1_000, settleTimeoutMs: 1_000 };
   await using facilitation = createFacilitatorOverHttp(
     { url: "http://facilitator.test", kinds: [sent.accepted], offers: () => [], ...times },
-    { client, log: pino({ level: "silent" }), signal: new AbortController().signal },
+    { client, log: pino({ level: "silent" }), clock: Date.now, signal: new AbortController().signal },
   );
   await using ledger = await openTestLedger(":memory:", Date.now);
   const parts = { ledger, facilitation, payments: createPaymentsInFlight(), onSettled: () => undefined };
