@@ -20,5 +20,6 @@ export function isNodeError(error: BaseError): boolean {
 
 function toLine(text: string): string {
   // The body of an HTTP error is quoted as JSON.
-  return (text.replace(/^"/, "").split(/\n|\\n/)[0] ?? "").slice(0, lineCharactersMax);
+  const unquoted = text.replace(/^"([^]*?)"?$/, "$1");
+  return (unquoted.split(/\n|\\n/)[0] ?? "").slice(0, lineCharactersMax);
 }

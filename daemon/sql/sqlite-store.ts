@@ -43,7 +43,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqlStore {
 
 /** Creates a store on an open database and its log; its disposal closes both. */
 export function createSqliteStore(database: DatabaseSync, log: LogFile): SqlStore {
-  const groups = new CommitGroups({ ...log, database, runQuery });
+  const groups = new CommitGroups({ ...log, database, runQuery: createQueryRunner(database) });
   const { rows, change } = createStatements(database);
   const connection: SqlConnection = {
     rows: async (text, parameters) => rows(text, parameters),
@@ -104,22 +104,28 @@ function hasCode(error: unknown, codes: ReadonlySet<number>): boolean {
   return errcode !== undefined && codes.has(errcode & 0xff);
 }
 
-/** Runs a query, and throws a `StoreError` for any failure not caused by the statement. */
-function runQuery<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (cause) {
-    if (hasCode(cause, takenCodes)) {
-      throw new StoreError("another process has locked the ledger's file for too long", { cause });
+type QueryRunner = CommitGroupsDependencies["runQuery"];
+
+/** Runs queries, and throws a `StoreError` for any failure not caused by the statement. */
+function createQueryRunner(database: DatabaseSync): QueryRunner {
+  const ledger = `the ledger ${database.location() ?? "in memory"}`;
+  return (work) => {
+    try {
+      return work();
+    } catch (cause) {
+      if (hasCode(cause, takenCodes)) {
+        throw new StoreError(`another process has locked ${ledger} for too long`, { cause });
+      }
+      if (!hasCode(cause, diskCodes)) throw cause;
+      throw new StoreError(`${ledger} can't be used (${(cause as Error).message}); check its disk`, { cause });
     }
-    if (!hasCode(cause, diskCodes)) throw cause;
-    throw new StoreError(`the ledger's file can't be used (${(cause as Error).message}); check its disk`, { cause });
-  }
+  };
 }
 
 const isReading = /^\s*SELECT\b/i;
 
 export function createStatements(database: DatabaseSync) {
+  const runQuery = createQueryRunner(database);
   const statements = new Map<string, StatementSync>();
   const prepareOnce = (text: string): StatementSync => {
     const known = statements.get(text);
