@@ -66,7 +66,9 @@ export function findObjection(offer: PaymentRequirements, limits: PaymentLimits)
     return buildObjection(`scheme "${offer.scheme}" is not ${allowed.map(({ name }) => `"${name}"`).join(" or ")}`);
   }
   if (!limits.assets.some((asset) => asset.network === offer.network)) {
-    return buildObjection(`the network is not allowed; allow an asset on it`);
+    return buildObjection(
+      `the network is not allowed; pass --network ${offer.network} and an --asset on it (in code: \`assets\`)`,
+    );
   }
   if (!limits.assets.some((asset) => isSameAsset(asset, offer))) {
     return buildObjection(`token ${offer.asset} is not in the list of allowed assets`);

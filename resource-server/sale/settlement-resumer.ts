@@ -1,3 +1,4 @@
+import { createBoundedLog } from "#daemon/log/bounded-log.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { pauseInBackground, repeat, type Pause } from "#daemon/time.ts";
 import type { PaymentClaim } from "../claims/payment-claim.ts";
@@ -17,6 +18,7 @@ export function resumeSettlements(
   parts: SaleParts & Readonly<{ log: Logger; pause?: Pause }>,
 ): AsyncDisposable {
   const { ledger, log, pause = pauseInBackground } = parts;
+  const lines = createBoundedLog(log, { lines: 1, everyMs: 60_000 });
 
   /**
    * Releases claims that this process still owns although no request is working on them, because the request's end could not be recorded.
@@ -46,7 +48,7 @@ export function resumeSettlements(
   }
 
   const reportFailure = (error: unknown) =>
-    log.error({ event: "settlements-not-resumed", err: error }, "can't resume settlements; retrying");
+    lines.error({ event: "settlements-not-resumed", err: error }, "can't resume settlements; retrying");
   return repeat(resumeDue, { intervalMs, failed: reportFailure }, { pause });
 }
 
