@@ -21,6 +21,8 @@ export type PayOptions = Readonly<{
   maxTotal?: string;
   /** Directory that stores the channels; if unset, no channel is opened. */
   channels?: string;
+  /** File that keeps the signed payment until its outcome is known; another run resends it instead of signing a new one. */
+  paymentFile?: string;
   dryRun?: boolean;
   json?: boolean;
   /** Reports the decoded payment headers instead of one line per step. */
@@ -56,6 +58,8 @@ export function findPayOptionProblem(options: PayOptions): string | undefined {
   if (privateKey !== undefined && !/^0x[0-9a-fA-F]{64}$/.test(privateKey)) {
     return "the private key is not 0x and 64 hexadecimal digits.";
   }
+  if (options.channels !== undefined && options.paymentFile !== undefined)
+    return "--payment-file can't be combined with --channels, whose directory remembers payments itself.";
   if (allowsPayment(options) && privateKey === undefined) return "no private key; specify its file with --key-file.";
   return findAmountProblem(options);
 }

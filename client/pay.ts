@@ -2,6 +2,7 @@ import { BodyTargetError, openFileTarget, createStdoutTarget } from "./body-targ
 import { allowsPayment, findPayOptionProblem, type PayOptions } from "./pay-options.ts";
 import { formatPayReport } from "./pay-report.ts";
 import type { Fetch } from "./paying-fetch.ts";
+import { PaymentFileError } from "./payment-file.ts";
 import { listPrices } from "./price-list.ts";
 import { judgeFailure, purchase } from "./purchase.ts";
 import { TokenAmountError } from "#x402/token-amount.ts";
@@ -47,7 +48,7 @@ export async function pay(options: PayOptions, dependencies: PayDependencies): P
     const lost = await judgeFailure(`the response can't be written to stdout (${failure.message})`, parts);
     return report.end(lost.end, lost.message);
   } catch (error) {
-    if (error instanceof TokenAmountError || error instanceof BodyTargetError)
+    if (error instanceof TokenAmountError || error instanceof BodyTargetError || error instanceof PaymentFileError)
       return report.end("usage", error.message);
     throw error;
   }

@@ -5,6 +5,9 @@ import type { BodyTarget } from "./body-target.ts";
 import type { PayOutcome } from "./exit-status.ts";
 import { buildRequest, listAllowedAssets, type PurchaseOptions } from "./pay-options.ts";
 import type { PayReport } from "./pay-report.ts";
+import type { PaymentEvent } from "./payment-event.ts";
+import { openPaymentFile, type PaymentFile } from "./payment-file.ts";
+import { createRepeatingFetch } from "./repeating-fetch.ts";
 import { readPrice, type SignedPayment } from "./signed-payment.ts";
 import { payingFetch, PaymentRejectedError, type Fetch } from "./paying-fetch.ts";
 import { formatError, parseJson, toPlainText } from "./plain-text.ts";
@@ -24,37 +27,85 @@ export type PurchaseDependencies = Readonly<{
 
 export type PurchaseOutcome = Readonly<{ end: PayOutcome; message?: string | undefined }>;
 
+const requestTimeoutMs = 60_000;
+
 const tooLittle = /insufficient_(balance|funds)/;
 /** Reasons given for a payment whose nonce was already used. */
 const nonceUsed = /nonce_already_used|duplicate_settlement/;
 
-/** @throws {TokenAmountError} when a limit has more decimal digits than the token. */
+/**
+ * @throws {TokenAmountError} when a limit has more decimal digits than the token. @throws {PaymentFileError} when `paymentFile` is unusable.
+ */
 export async function purchase(options: PurchaseOptions, dependencies: PurchaseDependencies): Promise<PurchaseOutcome> {
-  const { report, tokens, fetch, signal } = dependencies;
-  const paying = payingFetch(
+  const { url, method = "GET", paymentFile: path } = options;
+  const file = path === undefined ? undefined : await openPaymentFile(path, { url, method });
+  const outcome = await buy(options, dependencies, file).catch(async (error: unknown) => {
+    if (file?.saved === undefined) await file?.remove();
+    throw error;
+  });
+  if (file === undefined) return outcome;
+  if (outcome.end === "perhaps-paid") {
+    const advice = `The payment is in ${path}: the same command resends it, which can't charge again.`;
+    return { ...outcome, message: [outcome.message, advice].filter(Boolean).join(" ") };
+  }
+  await file.remove();
+  return outcome;
+}
+
+async function buy(
+  options: PurchaseOptions,
+  dependencies: PurchaseDependencies,
+  file: PaymentFile | undefined,
+): Promise<PurchaseOutcome> {
+  const { signal } = dependencies;
+  const init = { ...buildRequest(options), ...(signal === undefined ? {} : { signal }) };
+  try {
+    const response =
+      file?.saved === undefined
+        ? await createPayingFetch(options, dependencies, file)(options.url, init)
+        : await resend(file.saved, init, { options, ...dependencies });
+    return await judgeAnswer(options, response, dependencies);
+  } catch (error) {
+    if (error instanceof TokenAmountError) throw error;
+    if (error instanceof PaymentRejectedError) return judgeRejection(error, dependencies);
+    return judgeFailure(`${options.url} can't be bought: ${formatError(error)}`, dependencies);
+  }
+}
+
+function createPayingFetch(
+  options: PurchaseOptions,
+  { report, tokens, fetch }: PurchaseDependencies,
+  file: PaymentFile | undefined,
+): Fetch {
+  const onEvent = (event: PaymentEvent) => {
+    file?.noteSigned(event);
+    report.step(event);
+  };
+  return payingFetch(
     {
       account: privateKeyToAccount(options.privateKey as `0x${string}`),
       assets: listAllowedAssets(options),
       maxPerPayment: options.maxAmount,
       maxTotal: options.maxTotal ?? options.maxAmount,
-      requestTimeoutMs: options.timeoutMs ?? 60_000,
+      requestTimeoutMs: options.timeoutMs ?? requestTimeoutMs,
       ...(options.channels === undefined ? {} : { channels: { directory: options.channels } }),
     },
-    { fetch, onEvent: report.step, ...(tokens === undefined ? {} : { tokens }) },
+    { fetch: file?.saveSent(fetch) ?? fetch, onEvent, ...(tokens === undefined ? {} : { tokens }) },
   );
-  try {
-    const response = await paying(options.url, {
-      ...buildRequest(options),
-      ...(signal === undefined ? {} : { signal }),
-    });
-    return await judgeAnswer(options, response, dependencies);
-  } catch (error) {
-    if (error instanceof TokenAmountError) throw error;
-    if (error instanceof PaymentRejectedError) {
-      return judgeRejection(error, dependencies);
-    }
-    return judgeFailure(`${options.url} can't be bought: ${formatError(error)}`, dependencies);
-  }
+}
+
+/** Sends the payment of an earlier run; nothing is signed. */
+function resend(
+  { header, event }: NonNullable<PaymentFile["saved"]>,
+  init: RequestInit,
+  { options, report, fetch, signal }: PurchaseDependencies & Readonly<{ options: PurchaseOptions }>,
+): Promise<Response> {
+  const times = { requestTimeoutMs: options.timeoutMs ?? requestTimeoutMs, outcomeTimeoutMs: 120_000 };
+  report.step(event);
+  report.step({ type: "payment-repeated", attempt: 0, reason: "an earlier run left its outcome open" });
+  const headers = new Headers(init.headers);
+  headers.set("PAYMENT-SIGNATURE", header);
+  return createRepeatingFetch({ ...times, signal }, { fetch, onEvent: report.step })(options.url, { ...init, headers });
 }
 
 async function judgeAnswer(

@@ -27,6 +27,10 @@ export function createPayCommand({ mask }: Readonly<{ mask: Mask }>) {
       parseDirectory,
     )
     .option(
+      "--payment-file <file>",
+      "keep the signed payment in this file until its outcome is known; the same command then resends it instead of paying again",
+    )
+    .option(
       "--rpc-url <url>",
       "JSON-RPC endpoint of the chain: reads the token's decimals and your balance before paying, and approves Permit2 by a signature if needed",
     )
