@@ -115,8 +115,9 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
       [name, buildKubernetesService(spec, this.#options)],
       [`${name}-pods`, buildPodsService(spec, this.#options)],
     ] as const;
-    for (const [name, service] of services) {
-      if (service !== undefined) new k8s.core.v1.Service(name, skipReadyWait(service), this.#inNamespace(parent));
+    for (const [serviceName, service] of services) {
+      if (service === undefined) continue;
+      new k8s.core.v1.Service(serviceName, skipReadyWait(service), this.#inNamespace(parent));
     }
     new k8s.policy.v1.PodDisruptionBudget(name, buildDisruptionBudget(spec, this.#options), this.#inNamespace(parent));
     const autoscaler = buildAutoscaler(spec, this.#options);
@@ -144,8 +145,8 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
       ...this.#secret(specs.sidecar, parent),
     ];
     for (const service of buildNodeServices(specs, this.#options)) {
-      const { name } = service.metadata as { name: string };
-      new k8s.core.v1.Service(`${this.#options.prefix}-${name}-service`, skipReadyWait(service), here);
+      const { name: serviceName } = service.metadata as { name: string };
+      new k8s.core.v1.Service(`${this.#options.prefix}-${serviceName}-service`, skipReadyWait(service), here);
     }
     new k8s.policy.v1.PodDisruptionBudget(name, buildDisruptionBudget(specs.node, this.#options), here);
     if (specs.snapshots !== undefined) this.#snapshots(specs.snapshots, here);
