@@ -66,14 +66,7 @@ export function createFacilitatorOverHttp(
     const sentAtMs = clock();
     const { status, headers, body } = await exchange(where, `${root}${path}`, sent);
     clocks.note(headers, sentAtMs);
-    const text = decoder.decode(body);
-    const parsed = schema.safeParse(parseJson(text));
-    // Other facilitators reject a payment with an error status, and a verdict as the body.
-    if (parsed.success && (status === 200 || (status >= 400 && isRejection(parsed.data)))) return parsed.data;
-    const excerpt = JSON.stringify(truncateText(text, 200));
-    if (status < 400)
-      throw new FacilitationError("unintelligible", `${where} is not an x402 facilitator: ${status} ${excerpt}`);
-    throw new FacilitationError(nameFault(status), `${where} returned HTTP ${status}: ${excerpt}`);
+    return parseResponse(schema, where, status, decoder.decode(body));
   }
 
   async function exchange(where: string, path: string, { timeoutMs, body, headers }: FacilitatorRequest) {
@@ -127,6 +120,17 @@ export function createFacilitatorOverHttp(
       return isContrary ? { ...response, errorReason: "unexpected_settle_error" } : response;
     },
   };
+}
+
+/** Returns the body of a facilitator's response. Throws a {@link FacilitationError} if it has none of the schema. */
+function parseResponse<T>(schema: z.ZodType<T>, where: string, status: number, text: string): T {
+  const parsed = schema.safeParse(parseJson(text));
+  // Other facilitators reject a payment with an error status, and a verdict as the body.
+  if (parsed.success && (status === 200 || (status >= 400 && isRejection(parsed.data)))) return parsed.data;
+  const excerpt = JSON.stringify(truncateText(text, 200));
+  if (status < 400)
+    throw new FacilitationError("unintelligible", `${where} is not an x402 facilitator: ${status} ${excerpt}`);
+  throw new FacilitationError(nameFault(status), `${where} returned HTTP ${status}: ${excerpt}`);
 }
 
 const ofSignature: ReadonlySet<string | undefined> = new Set([
