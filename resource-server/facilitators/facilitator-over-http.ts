@@ -40,6 +40,13 @@ const decoder = new TextDecoder();
 type RequestHeaders = Readonly<Record<string, string>>;
 type FacilitatorRequest = Readonly<{ timeoutMs: number; body?: unknown; headers?: RequestHeaders | undefined }>;
 
+type FacilitatorOverHttpDependencies = Readonly<{
+  client: HttpClient;
+  log: Logger;
+  clock: () => number;
+  signal: AbortSignal;
+}>;
+
 /**
  * Creates a client of a facilitator over HTTP (x402 version 2: `/verify`, `/settle`, `/supported`). Does not use the SDK's client, because
  * it reads responses of any size, passes on the facilitator's raw text, and does not distinguish a request that was never sent from one
@@ -47,12 +54,7 @@ type FacilitatorRequest = Readonly<{ timeoutMs: number; body?: unknown; headers?
  */
 export function createFacilitatorOverHttp(
   { apiKey, verifyTimeoutMs, settleTimeoutMs, ...options }: FacilitatorOverHttpOptions,
-  {
-    client,
-    log,
-    clock,
-    signal,
-  }: Readonly<{ client: HttpClient; log: Logger; clock: () => number; signal: AbortSignal }>,
+  { client, log, clock, signal }: FacilitatorOverHttpDependencies,
 ): Facilitation & Pick<FacilitatorWatch, "checked"> {
   const { url, headers: basic } = parseHttpEndpoint(options.url);
   const credentials = { ...basic, ...(apiKey && buildKeyHeader(apiKey, "Authorization" in basic)) };
