@@ -140,7 +140,7 @@ export type SlicedReads = Readonly<{
   next: () => void;
   /** Passes on about this many bytes, which are cheap to process, in slices of any size. */
   allow: (bytes: number) => void;
-  /** Passes on the rest, and from now on everything unsliced. */
+  /** Passes on the rest, and from then on all data without slicing it. */
   release: () => void;
 }>;
 

@@ -98,7 +98,7 @@ const labelShape = /([a-z_]\w*)[ \t]*=[ \t]*"((?:[^"\\]|\\[\\"n])*)"/gi;
 
 /**
  * Parses Prometheus's text format 0.0.4 as a group's metrics: the key's labels override those of the samples; `instance` is present even
- * when empty. Returns the number of the first invalid line instead, if there is one.
+ * when empty. If a line is invalid, returns the number of the first one instead.
  */
 function parsePush(text: string, key: Labels): ReadonlyMap<string, Family> | number {
   const families = new Map<string, Family>();

@@ -157,7 +157,7 @@ type Request = Readonly<{
 
 /** Rarely generated: the batch is too long for all its calls to get a response. */
 const longSequences: [Request[], ResponseWay[]][] = [
-  // The response to a call cancels the next one, which the node omitted: this is no reason to send the next batch's calls separately.
+  // The response to a call cancels the next call, which the node omitted. The next batch must still not be sent call by call.
   [
     [createBatch([0, 1, 2, 3, 4, 5, 6, 5, 7], 0), createBatch([8, 9], 1)],
     ["one missing", "in order"],

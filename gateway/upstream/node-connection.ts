@@ -86,7 +86,7 @@ export class NodeConnection implements Disposable {
     const trace = call.traceContext === undefined ? "" : formatTraceHeaders(call.traceContext);
     this.#ticket = ticket;
     this.#deadline = this.#pool.deadlineIn(this.#connected ? call.timeoutMs : this.#pool.connectTimeoutMs);
-    // A batch joins its body on each access.
+    // Reads the body only once, because a batch joins its parts on each access.
     const { body } = call;
     this.#pool.outbox.write(this.#socket, `${requestStarts.of(body.length)}${trace}\r\n${body}`);
   }

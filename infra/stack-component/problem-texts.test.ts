@@ -37,7 +37,7 @@ const parsed = (raw: Readonly<Record<string, string>>) => () => findMissingValue
 /** An engine that can't be queried, with this error code. */
 const failing = (code: string) => () => Promise.reject(Object.assign(new Error(`connect ${code}`), { code }));
 const oldEngine = () => Promise.resolve({ status: 200, body: { ApiVersion: "1.20" }, headers: {} });
-/** A registry that exposes every repository, without tags. */
+/** Configuration of a node whose image is in a registry. */
 const node = { nodeImage: "registry.example/node:1", nodeUser: "1000", hostIp: "192.0.2.1" };
 const versioned = { ...node, nodeVersion: "0.16.2" };
 const images = { gatehouseImage: "registry.example/gatehouse:1", devnetImage: "registry.example/devnet:1" };

@@ -131,7 +131,7 @@ describe("the stacks of examples/gitops", () => {
     expect(Object.keys(staging)).toEqual(Object.keys(production));
     const different = Object.keys(production).filter((key) => production[key] !== staging[key]);
     const page = readFileSync(join(template, "../../docs/gitops.md"), "utf8");
-    const named = /differ only in what is specific to the environment: (.*?)\. Everything/s.exec(page)?.[1] ?? "";
+    const named = /differ only in what is specific to the environment: (.*?)\. Change/s.exec(page)?.[1] ?? "";
     expect(different).toEqual([...named.matchAll(/`(\w+)`/g)].map(([, key]) => key));
   });
 

@@ -57,7 +57,7 @@ const fail = (message: string, code = -32_000): JsonRpcResponse => ({ ok: false,
 const deployedAddress = Object.values(canonicalContracts).map(({ address }) => address);
 
 const digits = 40;
-/** Views of the token and of Permit2, by selector: each one's result for an account and the call's remaining data. */
+/** Views of the token and of Permit2, by selector: functions of the state, an account, and the rest of the call's data. */
 const views: Readonly<Record<string, (state: Block["state"], account: string, rest: string) => bigint>> = {
   [encodeBalanceOfCall("0x").slice(0, 10)]: ({ balances }, account) => balances.get(account) ?? 0n,
   [encodeAllowanceCall("0x", "0x").slice(0, 10)]: ({ allowances }, account) => allowances.get(account) ?? 0n,

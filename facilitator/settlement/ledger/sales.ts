@@ -13,7 +13,7 @@ export type Sale = Readonly<{
 /** Sellers and payment-identifiers of settlements. Writes are durable when their promise resolves. Any method throws `StoreError`. */
 export type Sales = ReturnType<typeof createSaleStore>;
 
-/** Wei that a seller's settlements cost in an hour, and the most expensive one; no longer counted from `forgottenMs` on. */
+/** Cost in wei of a seller's settlements in one hour, and of the most expensive one. From `forgottenMs` on, the hour no longer counts. */
 export type GasOfHour = Readonly<{ spent: bigint; dearest: bigint; forgottenMs: number }>;
 
 /** Max identifiers of one payer; older ones are evicted, because the payer may sign any number of payments. */
