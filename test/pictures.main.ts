@@ -9,16 +9,13 @@ import { until } from "#daemon/testing/until.ts";
 import { findChromium, startChromium } from "./support/page/chromium.ts";
 
 /**
- * `npm run pictures`: takes the README's pictures of a real run. Starts the stack on its usual ports, sends it calls
- * for a minute, breaks `node.conf` once, and captures the status page and the terminal's output. Needs Chromium on
- * PATH, and the ports unused.
+ * `npm run pictures`: takes the README's picture of a real run. Starts the stack on its usual ports, sends it calls
+ * for a minute, breaks `node.conf` once, and captures the status page. Needs Chromium on PATH, and the ports unused.
  */
 const root = join(import.meta.dirname, "..");
 const folder = join(root, "docs/pictures");
 const upWithinMs = 120_000;
 const trafficMs = 60_000;
-/** Terminal lines in the picture. */
-const linesShown = 33;
 
 const executablePath = findChromium();
 if (executablePath === undefined) throw new Error("no Chromium on PATH; on Debian: apt-get install chromium");
@@ -39,7 +36,6 @@ try {
   await using chromium = await startChromium(executablePath);
   await mkdir(folder, { recursive: true });
   await takePagePicture(chromium.browser);
-  await takeTerminalPicture(chromium.browser, output);
 } finally {
   stack.kill("SIGINT");
   if (stack.exitCode === null) await once(stack, "exit");
@@ -70,14 +66,4 @@ async function takePagePicture(browser: Browser): Promise<void> {
   await page.goto("http://127.0.0.1:9600/");
   await page.locator("#verdict[data-level=healthy]").waitFor({ timeout: 60_000 });
   await page.screenshot({ path: join(folder, "status-page.png") });
-}
-
-async function takeTerminalPicture(browser: Browser, printed: string): Promise<void> {
-  const page = await browser.newPage({ viewport: { width: 900, height: 600 }, deviceScaleFactor: 2 });
-  await page.setContent(
-    '<style>body{margin:0}pre{margin:0;padding:20px;background:#111827;color:#e5e7eb;font:13px/1.2 monospace;white-space:pre-wrap;overflow-wrap:anywhere}</style><pre id="terminal"></pre>',
-  );
-  const shown = `$ npm start\n\n${printed.trimStart().split("\n").slice(0, linesShown).join("\n")}\n…`;
-  await page.locator("#terminal").evaluate((element, text) => void (element.textContent = text), shown);
-  await page.locator("#terminal").screenshot({ path: join(folder, "npm-start.png") });
 }
