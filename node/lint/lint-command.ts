@@ -1,4 +1,6 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
+import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
+import { formatShellWords } from "#daemon/command-line/shell-word.ts";
 import { readBodyStart } from "#daemon/bytes.ts";
 import { readRegularFile, RegularFileError, explainUnreadable } from "#daemon/files/regular-file.ts";
 import { version as toolVersion } from "#daemon/version.ts";
@@ -81,7 +83,7 @@ function render(files: readonly LintedFile[], options: LintCommandOptions, statu
   const { format, repository, docsUrl } = options;
   switch (format) {
     case "text":
-      return formatTextReport(files);
+      return formatTextReport(files, options);
     case "github":
       return formatGithubReport(files, repository);
     case "json":
@@ -102,11 +104,20 @@ function formatJson(document: object): string {
 }
 
 /** Formats findings as text, one per line, with position and fix. Unreadable files are reported elsewhere. */
-function formatTextReport(files: readonly LintedFile[]): string {
-  return files
-    .filter(({ error }) => error === undefined)
-    .map(formatFile)
-    .join("");
+function formatTextReport(files: readonly LintedFile[], { nodeVersion }: LintCommandOptions): string {
+  const linted = files.filter(({ error }) => error === undefined);
+  const advice =
+    nodeVersion === undefined && linted.length > 0
+      ? "To check the names of the metrics keys too, add --node-version with the node's version.\n"
+      : linted.flatMap((file) => formatCorrection(file, nodeVersion)).join("");
+  return `${linted.map(formatFile).join("")}${advice}`;
+}
+
+/** The command that corrects the findings that it can. */
+function formatCorrection({ configPath, findings }: LintedFile, nodeVersion: string | undefined): string[] {
+  if (configPath === standardInput || findings.every(({ rule }) => rule !== "other-version")) return [];
+  const words = ["config", "plan", "--config", configPath, "--node-version", String(nodeVersion), "--write"];
+  return [`To rename the metrics keys: ${formatOwnCommand(process.cwd())} ${formatShellWords(words)}\n`];
 }
 
 function formatFile({ configPath, findings }: LintedFile): string {

@@ -43,6 +43,7 @@ test("gatehouse config plan prints a diff and a reason for each change, and exit
   expect(printedText).toContain(
     "enable_pamir_cetina renamed to storage_enable_cetina (node 0.16.2 reads the storage_* names",
   );
+  expect(printedText).toMatch(/\nTo apply this, add --write, or let the sidecar do it\.\n$/);
   expect(await readFile(configPath, "utf8")).toBe(driftedConfig);
 });
 
@@ -79,6 +80,7 @@ test("gatehouse config plan prints no secrets from the lines around a change, in
 
 test("gatehouse config plan --write corrects the file, leaves no other files behind, and then finds nothing to do", async () => {
   expect(await runPlanCommand({ ...options(), write: true }, settings, output)).toBe(0);
+  expect(printedText).toMatch(/\nWritten\. If no sidecar runs, restart the node: .*\n$/);
   expect(await readdir(directory)).toEqual(["node.conf"]);
   expect(await readFile(configPath, "utf8")).toContain("} // ours");
   printedText = "";

@@ -52,13 +52,19 @@ export async function runPlanCommand(
   if (!options.json) output.out(render(configPath, reading, configPlan, output));
   for (const { message } of configPlan.problems) output.error(`plan: ${message}\n`);
   const writtenPath = await writePlanned(configPlan, { options, reading, settings });
+  const isWritten = writtenPath?.ok === true;
+  if (!options.json && findWrite(configPlan) !== undefined && configPlan.problems.length === 0) {
+    const next = isWritten
+      ? "Written. If no sidecar runs, restart the node: it reads the file only at startup."
+      : "To apply this, add --write, or let the sidecar do it.";
+    if (isWritten || !options.write) output.out(`\n${next}\n`);
+  }
   if (writtenPath?.ok === false) output.error(`plan: ${writtenPath.message}\n`);
   if (writtenPath?.ok === true && writtenPath.attributesLost !== undefined)
     output.error(`plan: any ACLs and extended attributes of the file were lost: ${writtenPath.attributesLost}\n`);
-  if (options.json)
-    output.out(renderJson(buildDocument(reading, configPlan, { ...options, written: writtenPath?.ok === true })));
+  if (options.json) output.out(renderJson(buildDocument(reading, configPlan, { ...options, written: isWritten })));
   if (configPlan.problems.length > 0 || writtenPath?.ok === false) return exitStatus.error;
-  return findWrite(configPlan)?.text === undefined || writtenPath?.ok === true ? exitStatus.clean : exitStatus.drift;
+  return findWrite(configPlan)?.text === undefined || isWritten ? exitStatus.clean : exitStatus.drift;
 }
 
 /** Plans in the same way as the sidecar. A copy counts if it has the same data, keys and ports as the current file. */

@@ -30,7 +30,12 @@ beforeEach(async () => {
   await writeFile(configPath, odd);
 });
 
-async function lint(format: LintCommandOptions["format"], configPaths: readonly string[], stdin: string[] = []) {
+async function lint(
+  format: LintCommandOptions["format"],
+  configPaths: readonly string[],
+  stdin: string[] = [],
+  more: Partial<LintCommandOptions> = {},
+) {
   let [printed, errors] = ["", ""];
   const output = {
     out: (text: string) => void (printed += text),
@@ -43,6 +48,7 @@ async function lint(format: LintCommandOptions["format"], configPaths: readonly 
     format,
     repository: directory,
     docsUrl: "https://git.example/docs/",
+    ...more,
   };
   const status = await runLintCommand(asked, {
     output,
@@ -162,4 +168,11 @@ describe("gatehouse config lint", () => {
   test.each(Object.keys(lintRules))("explains the rule %s in docs/lint.md", (rule) => {
     expect(page).toContain(`\n### ${rule}\n`);
   });
+});
+
+test("prints the command that corrects renamed metrics keys, and that a version was not given", async () => {
+  const { printed } = await lint("text", [configPath]);
+  expect(printed).toContain(`config plan --config '${configPath}' --node-version 0.16.2 --write\n`);
+  expect((await lint("text", ["-"], [odd])).printed).not.toContain("config plan");
+  expect((await lint("text", [configPath], [], { nodeVersion: undefined })).printed).toContain("add --node-version");
 });

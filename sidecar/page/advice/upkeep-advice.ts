@@ -51,6 +51,7 @@ export const upkeepAdvice: AdviceTable = {
         step("Then resume Gatehouse.", resume),
       ];
     }
+    if (reason === "PushAddressUnknown") return [step("Set one of these settings, then restart the sidecar.")];
     return [
       step("Check what is wrong with node.conf.", lint),
       step("Fix the problem above. Gatehouse retries automatically."),
