@@ -59,7 +59,9 @@ export function announceProcess(
 export function listRunningServices(env: Variables): readonly RunningService[] {
   const found = listRuntimeDirectories(env).flatMap(listEntries);
   const runningServices = found.filter(({ service }) => isProcessAlive(service.pid));
-  return [...new Map(runningServices.map(({ service }) => [service.url, service])).values()];
+  // During a hot restart, two processes serve one URL; two sidecars in separate network namespaces may also have the same.
+  const byPlace = runningServices.map(({ service }) => [`${service.url} ${service.stateDirectory}`, service] as const);
+  return [...new Map(byPlace).values()];
 }
 
 /** A service's announcement and its file. */
