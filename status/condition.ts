@@ -196,6 +196,7 @@ const reasonTitles: Readonly<Record<string, string>> = {
     unusableConfigReasons.map((reason) => [`ConfigReconciled ${reason}`, "node.conf can't be used"]),
   ),
   ...Object.fromEntries(toolFailureReasons.map((reason) => [`Pruning ${reason}`, "node_cli fails"])),
+  "ConfigReconciled PushAddressUnknown": "The Pushgateway's address is not set",
   "ConfigReconciled Contested": "Another program keeps changing node.conf",
   "ConfigReconciled StartRewrites": "The node's start script overwrites node.conf",
   "VersionConsistent VersionUnknown": "The node's version is unknown",

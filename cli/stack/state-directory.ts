@@ -4,7 +4,7 @@ import { existsSync, readdirSync, rmdirSync } from "node:fs";
 import type { Address } from "viem";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { createDirectory } from "#daemon/files/create-directory.ts";
-import { createProcessLock } from "#daemon/files/process-lock.ts";
+import { createProcessLock, type LockHolder } from "#daemon/files/process-lock.ts";
 
 export type StateDirectory = Readonly<{
   root: string;
@@ -87,7 +87,10 @@ export async function lockStateDirectory({ root }: StateDirectory, fresh: boolea
   const lock = createProcessLock(path, root);
   const locked = lock.acquire();
   if (!locked.ok) {
-    const why = "why" in locked ? `${root} can't be locked: ${locked.why}` : `another stack uses ${root}; stop it`;
+    const why =
+      "why" in locked
+        ? `${root} can't be locked: ${locked.why}`
+        : `another stack uses ${root}; ${formatStop(locked.holder)}`;
     throw new StartupError(`${why}, or specify another --state-dir.`);
   }
   return {
@@ -99,6 +102,10 @@ export async function lockStateDirectory({ root }: StateDirectory, fresh: boolea
       if (isUnused && isNewDirectory) rmdirSync(root);
     },
   };
+}
+
+function formatStop(holder: LockHolder | undefined): string {
+  return holder === undefined ? "stop it" : `stop it with kill ${holder.pid}`;
 }
 
 function isLockFile(name: string): boolean {

@@ -71,7 +71,7 @@ async function socketsAt(port: number): Promise<number> {
 }
 
 const taken = (port: number) =>
-  `port ${port} on ${host} is in use; stop the process that uses it, or set PORT to another port.`;
+  `port ${port} on ${host} is in use; stop the process that uses it (\`ss -ltnp 'sport = :${port}'\` shows it), or set PORT to another port.`;
 
 /** A server on a system without shared ports, such as macOS. */
 function unable(server: Server): Server {

@@ -159,7 +159,7 @@ function explainListenFailure(
 ): Error {
   if (error.code === "EADDRINUSE") {
     return new StartupError(
-      `port ${port} on ${host} is in use; stop the process that uses it, or set ${setting} to another port.`,
+      `port ${port} on ${host} is in use; stop the process that uses it (\`ss -ltnp 'sport = :${port}'\` shows it), or set ${setting} to another port.`,
     );
   }
   if (error.code === "EADDRNOTAVAIL" || error.code === "ENOTFOUND") {

@@ -23,7 +23,7 @@ export async function claimWorkspace(runDirectory: string): Promise<AsyncDisposa
   if (!locked.ok) {
     const why = "why" in locked ? `${lockPath} can't be locked: ${locked.why}` : `it holds ${lockPath}`;
     throw new StartupError(
-      `another process runs the node of this workspace (${why}); stop it first: ./ops stop --force`,
+      `another process runs the node of this workspace (${why}); stop it first: \`./ops stop --force\` in its directory.`,
     );
   }
   await recordProcess(locatePidFile(runDirectory), process.pid);

@@ -127,7 +127,7 @@ describe("a service that can't start", () => {
     });
     expect([status, stderr]).toEqual([
       1,
-      `sidecar: port ${port} on 127.0.0.1 is in use; stop the process that uses it, or set GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT to another port.\n`,
+      `sidecar: port ${port} on 127.0.0.1 is in use; stop the process that uses it (\`ss -ltnp 'sport = :${port}'\` shows it), or set GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT to another port.\n`,
     ]);
     squatter.close();
   });

@@ -73,7 +73,7 @@ test("exits at startup if the admin port is in use, and names the setting", asyn
     "start.deadlineMs": 20_000,
     "chain.rpcTimeoutMs": 100,
   });
-  const message = `port ${port} on 127.0.0.1 is in use; stop the process that uses it, or set GATEHOUSE_FACILITATOR_OPERATIONS_PORT to another port.`;
+  const message = `port ${port} on 127.0.0.1 is in use; stop the process that uses it (\`ss -ltnp 'sport = :${port}'\` shows it), or set GATEHOUSE_FACILITATOR_OPERATIONS_PORT to another port.`;
   expect([status, stderr]).toEqual([1, expect.stringContaining(message)]);
 });
 
