@@ -32,6 +32,8 @@ export async function initStack(name: string, directory: string, output: Output)
     return value.trim();
   };
   try {
+    // A missing Pulumi is reported before the questions.
+    await runPulumi(directory, ["version"]);
     const answers = await askUntilValid(ask, output);
     await runPulumi(directory, ["stack", "init", name]);
     for (const [key, value] of Object.entries(answers)) {

@@ -20,8 +20,8 @@ beforeEach(async () => {
   await writeFile(join(folder, "Pulumi.yaml"), "name: gatehouse\n");
 });
 
-async function initStack(lines: readonly string[]) {
-  const env = { ...process.env, PATH: `${folder}:${process.env["PATH"]}` };
+async function initStack(lines: readonly string[], PATH = `${folder}:${process.env["PATH"]}`) {
+  const env = { ...process.env, PATH };
   const child = spawn(process.execPath, [program, "dev", folder], { env });
   const printed = { stdout: "", stderr: "" };
   child.stdout.on("data", (chunk: Buffer) => (printed.stdout += chunk.toString()));
@@ -35,6 +35,7 @@ test("init-stack writes a devnet stack when every answer is empty", async () => 
   const { status, stdout, calls } = await initStack(["", "", ""]);
   expect([status, stdout]).toEqual([0, expect.stringContaining("Wrote Pulumi.dev.yaml.")]);
   expect(calls.split("\n")).toEqual([
+    "version --non-interactive < ",
     "stack init dev --non-interactive < ",
     "config set --stack dev --plaintext target --non-interactive < docker",
     "config set --stack dev --plaintext devAccounts --non-interactive < true",
@@ -62,6 +63,12 @@ test("init-stack reports all invalid answers at once, asks for them again, and e
 
 test("init-stack writes nothing when the input ends early", async () => {
   const { status, stderr, calls } = await initStack([""]);
-  expect([status, calls]).toEqual([1, ""]);
+  expect([status, calls]).toEqual([1, "version --non-interactive < \n"]);
   expect(stderr).toContain("nothing was written");
+});
+
+test("init-stack asks nothing without Pulumi", async () => {
+  const { status, stdout, stderr } = await initStack([], folder.concat("/empty"));
+  expect([status, stdout]).toEqual([1, ""]);
+  expect(stderr).toContain("init-stack: pulumi is not on the PATH; install it");
 });
