@@ -166,7 +166,7 @@ function findContradictions(config: StackConfig): readonly ConfigProblem[] {
     ],
   ];
   return [
-    ...findForeignKeys(config),
+    ...findUnsupportedKeys(config),
     ...findMissingImages(config),
     ...findPeerProblems(config),
     ...findPushgatewayProblems(config),
@@ -185,7 +185,7 @@ function findContradictions(config: StackConfig): readonly ConfigProblem[] {
 const unset: Readonly<Record<string, unknown>> = configSchema.parse({});
 
 /** Reports keys that the target would ignore: the description of such a key begins with the only target that reads it. */
-function findForeignKeys(config: StackConfig): readonly ConfigProblem[] {
+function findUnsupportedKeys(config: StackConfig): readonly ConfigProblem[] {
   const other = config.target === "docker" ? "Kubernetes: " : "Docker: ";
   const wrong = `found together with target ${config.target}, which does not support it.`;
   return Object.entries(config)

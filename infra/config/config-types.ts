@@ -4,4 +4,7 @@ import { z } from "zod";
 
 export const text = (expected: string) => z.string().min(1).meta({ expected });
 
+/** Name of a Kubernetes namespace. */
+export const namespace = z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/);
+
 export const imageReference = text("an image reference such as registry.example/node:0.16.2@sha256:…");

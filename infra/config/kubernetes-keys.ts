@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { port, yesOrNo } from "#daemon/settings/types.ts";
-import { text } from "./config-types.ts";
+import { namespace, text } from "./config-types.ts";
 import { gatewayApiSchema, ingressSchema } from "./exposure.ts";
 
 const toleration = z.strictObject({
@@ -22,9 +22,7 @@ const nodeScheduling = z.strictObject({
 });
 
 export const kubernetesKeys = {
-  namespace: z
-    .string()
-    .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/)
+  namespace: namespace
     .default("gatehouse")
     .meta({ expected: "a Kubernetes namespace: up to 63 lowercase letters, digits and dashes" })
     .describe("Kubernetes: namespace for the stack; created unless createNamespace is false"),

@@ -2,16 +2,13 @@ import { z } from "zod";
 import { port } from "#daemon/settings/types.ts";
 import { stackServices } from "../stack-services.ts";
 import { placeholderRunbooks } from "../observability/rules.ts";
-import { imageReference } from "./config-types.ts";
+import { imageReference, namespace } from "./config-types.ts";
 
 /** Kubernetes labels, or annotations, which have the same shape. */
 const labels = z.record(z.string().min(1), z.string().max(63));
 
 const existing = z.strictObject({
-  namespace: z
-    .string()
-    .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/)
-    .describe("Namespace of Prometheus's pods; network policies admit them to metrics ports only"),
+  namespace: namespace.describe("Namespace of Prometheus's pods; network policies admit them to metrics ports only"),
   podLabels: labels
     .default({})
     .describe("Labels of Prometheus's pods; if set, no other pod in the namespace is admitted"),

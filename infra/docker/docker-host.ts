@@ -174,10 +174,10 @@ export class DockerHost extends ComponentResource implements Platform {
     });
   }
 
-  #hostFiles({ name, foreignFiles, ...spec }: ServiceSpec): Placement["hostFiles"] {
+  #hostFiles({ name, existingFiles, ...spec }: ServiceSpec): Placement["hostFiles"] {
     if (name === "engine-proxy") return [{ hostPath: this.#args.engineSocket.path, path: enginePathInProxy }];
-    if (foreignFiles?.kind !== "host") return [];
-    return [{ hostPath: foreignFiles.directory, path: findFilesDirectory({ name, ...spec }) }];
+    if (existingFiles?.kind !== "host") return [];
+    return [{ hostPath: existingFiles.directory, path: findFilesDirectory({ name, ...spec }) }];
   }
 
   #image(name: ImageName): Input<string> {
@@ -211,9 +211,9 @@ export class DockerHost extends ComponentResource implements Platform {
   #newVolume(spec: VolumeSpec): docker.Volume {
     const { directory, ...whole } = spec;
     const name = `${this.#args.prefix}-${toVolumeKey(spec)}`;
-    const keep = spec.keep && this.#args.protectData;
+    const retain = spec.retain && this.#args.protectData;
     const view = directory === undefined ? undefined : { of: this.#volume(whole), directory };
-    return createVolume(name, { labels: listLabels(this.#labels()), keep, view }, { parent: this });
+    return createVolume(name, { labels: listLabels(this.#labels()), retain, view }, { parent: this });
   }
 
   #programs(spec: ServiceSpec): ProgramVolumes {

@@ -45,17 +45,17 @@ export function createVolume(
   name: string,
   {
     labels,
-    keep,
+    retain,
     view,
   }: Readonly<{
     labels: NonNullable<docker.VolumeArgs["labels"]>;
-    keep: boolean;
+    retain: boolean;
     view: Readonly<{ of: docker.Volume; directory: string }> | undefined;
   }>,
   options: CustomResourceOptions,
 ): docker.Volume {
   if (view === undefined) {
-    return new docker.Volume(name, { name, labels }, { ...options, protect: keep, retainOnDelete: keep });
+    return new docker.Volume(name, { name, labels }, { ...options, protect: retain, retainOnDelete: retain });
   }
   const driverOpts = buildVolumeView(view.of, view.directory);
   return new docker.Volume(name, { name, labels, driver: "local", driverOpts }, options);

@@ -81,9 +81,9 @@ function buildKeysMount(
 ): docker.types.input.ContainerVolume | undefined {
   const containerPath = findFilesDirectory(node);
   if (volumeName !== undefined) return { volumeName, containerPath, readOnly: true };
-  const { foreignFiles } = node;
-  return foreignFiles?.kind === "host"
-    ? { hostPath: foreignFiles.directory, containerPath, readOnly: true }
+  const { existingFiles } = node;
+  return existingFiles?.kind === "host"
+    ? { hostPath: existingFiles.directory, containerPath, readOnly: true }
     : undefined;
 }
 

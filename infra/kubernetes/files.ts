@@ -60,10 +60,10 @@ function buildLiveVolumes(spec: ServiceSpec): readonly Volume[] {
 
 function buildInstalledVolumes(spec: ServiceSpec): readonly Volume[] {
   if (!hasFiles(spec)) return [];
-  const { foreignFiles } = spec;
+  const { existingFiles } = spec;
   const source =
-    foreignFiles?.kind === "secret"
-      ? { secretName: foreignFiles.name, items: foreignFiles.names.map((name) => ({ key: name, path: name })) }
+    existingFiles?.kind === "secret"
+      ? { secretName: existingFiles.name, items: existingFiles.names.map((name) => ({ key: name, path: name })) }
       : { secretName: nameOf(spec, "files") };
   return [
     { name: `${nameOf(spec, "files")}-incoming`, secret: { ...source, defaultMode: 0o440 } },

@@ -214,7 +214,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     const { nodeVolumeGibibytes, prefix, rendered, storageClass, volumeGrowth } = this.#options;
     const isWorkspace = volume.name === workspaceVolume;
     const size = isWorkspace ? nodeVolumeGibibytes : volume.sizeGibibytes;
-    const keep = volume.keep && this.#protectData;
+    const retain = volume.retain && this.#protectData;
     // Set once, then left to the sidecar, so that a grown volume keeps its size.
     const isResizedLater = isWorkspace && volumeGrowth !== undefined;
     // A claim with a late-binding class is bound only once a pod uses it, and the pod depends on the claim.
@@ -226,14 +226,14 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
         resources: { requests: { storage: `${size}Gi` } },
       },
     });
-    const kept = keep && rendered ? markUnpruned(unmarked) : unmarked;
+    const kept = retain && rendered ? markUnpruned(unmarked) : unmarked;
     const claim = new k8s.core.v1.PersistentVolumeClaim(
       `${prefix}-${volume.name}`,
       rendered && isResizedLater ? markAppliedOnce(kept) : kept,
       {
         ...this.#inNamespace(this),
-        protect: keep,
-        retainOnDelete: keep,
+        protect: retain,
+        retainOnDelete: retain,
         ignoreChanges: isResizedLater ? ["spec.resources.requests.storage"] : [],
       },
     );

@@ -19,14 +19,14 @@ export function buildKubernetesService(spec: ServiceSpec, options: KubernetesOpt
 export function buildPodsService(spec: ServiceSpec, options: KubernetesOptions): Service | undefined {
   if (options.observability?.prometheus === undefined || spec.metrics === undefined) return;
   const ports = [findPort(spec, spec.metrics.port)];
-  const made = addUnreadyPods(
+  const service = publishUnreadyPods(
     buildNamedService({ name: namePodsHost(spec.name), spec, ports, options, type: "ClusterIP" }),
   );
-  return makeHeadless(made);
+  return makeHeadless(service);
 }
 
-function makeHeadless(made: Service): Service {
-  return { ...made, spec: { ...made.spec, clusterIP: "None" } };
+function makeHeadless(service: Service): Service {
+  return { ...service, spec: { ...service.spec, clusterIP: "None" } };
 }
 
 /**
@@ -49,7 +49,7 @@ export function buildNodeServices(
     // The StatefulSet's own Service, which must be headless (Kubernetes API, StatefulSetSpec, serviceName).
     makeHeadless(buildNamedService({ ...shared, name: "node", ports: inner, type: "ClusterIP" })),
     buildPublicService({ ...shared, name: "gateway", ports: rpc, type: "ClusterIP" }),
-    addUnreadyPods(buildNamedService({ ...shared, name: "sidecar-status", ports: status, type: "ClusterIP" })),
+    publishUnreadyPods(buildNamedService({ ...shared, name: "sidecar-status", ports: status, type: "ClusterIP" })),
     ...(outside
       ? [buildNamedService({ ...shared, name: "node-peers", ports: peers, type: exposed, annotations, className })]
       : []),
@@ -57,8 +57,8 @@ export function buildNodeServices(
 }
 
 /** Publishes a pod even while it is not ready, which is when its response matters most. */
-function addUnreadyPods(made: Service): Service {
-  return { ...made, spec: { ...made.spec, publishNotReadyAddresses: true } };
+function publishUnreadyPods(service: Service): Service {
+  return { ...service, spec: { ...service.spec, publishNotReadyAddresses: true } };
 }
 
 type ServiceOutline = Readonly<{

@@ -32,7 +32,7 @@ export function buildEngineProxySpec(args: EngineProxyArgs): BuiltService {
       },
       ports: [],
       volumes: [
-        { name: engineSocketVolume, path: engineSocketDirectory, readOnly: false, keep: false, sizeGibibytes: 1 },
+        { name: engineSocketVolume, path: engineSocketDirectory, readOnly: false, retain: false, sizeGibibytes: 1 },
       ],
       health: { kind: "socket", socketPath: engineSocketPath, startWithinSeconds: 60 },
       limits: { cpus: 0.25, memoryMebibytes: 128 },

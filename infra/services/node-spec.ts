@@ -124,7 +124,7 @@ function buildRealNode(
     environment: hasEntryPoint ? listPathVariables(family) : {},
     secretEnvironment: listSecretVariables(config, secret),
     files: keys.files,
-    foreignFiles: keys.foreign,
+    existingFiles: keys.existing,
     filesDirectory: keysDirectory,
     ports: [...ports, { name: "peers", number: conf.peerPort, audience: "peers" }],
     volumes: hasEntryPoint ? [workspace] : [chainDataVolume, confVolume],

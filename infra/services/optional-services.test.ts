@@ -46,7 +46,7 @@ describe("the optional services of a stack", () => {
     for (const { port } of listPublishedPorts().filter(({ service }) => service === name)) {
       expect(findPort(spec, port).audience).toBe("system");
     }
-    const kept = spec.volumes.filter(({ keep }) => keep).map((volume) => volume.name);
+    const kept = spec.volumes.filter(({ retain }) => retain).map((volume) => volume.name);
     expect(kept).toEqual(keeps === undefined ? [] : [`${name}-${keeps}`]);
   });
 });

@@ -43,7 +43,7 @@ export function buildPostgresSpec(
     },
     files: [{ name: passwordFile, content: secret(postgresPassword).value, secret: true }],
     ports: [{ name: "sql", number: postgresPort, audience: "system" }],
-    volumes: [{ name: "postgres-data", path: homeDirectory, readOnly: false, keep: true, sizeGibibytes: 5 }],
+    volumes: [{ name: "postgres-data", path: homeDirectory, readOnly: false, retain: true, sizeGibibytes: 5 }],
     scratchDirectories: ["/var/run/postgresql"],
     edges: [],
     health: { kind: "command", command: readinessCommand, startWithinSeconds: 120 },

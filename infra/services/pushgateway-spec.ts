@@ -25,7 +25,7 @@ export function buildPushgatewaySpec({ limits }: StackConfig): BuiltService {
       `--persistence.interval=${persistenceInterval}`,
     ],
     files: [],
-    volumes: [{ name: "pushgateway-data", path: directory, readOnly: false, keep: false, sizeGibibytes: 1 }],
+    volumes: [{ name: "pushgateway-data", path: directory, readOnly: false, retain: false, sizeGibibytes: 1 }],
     edges: [],
     metrics: { port: metrics, honorLabels },
     limits: limits.pushgateway ?? { cpus: 0.5, memoryMebibytes: 256 },

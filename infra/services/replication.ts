@@ -24,12 +24,12 @@ export function buildLedgerStorage(
   { service, file, isHandedOver }: Readonly<{ service: string; file: string; isHandedOver: boolean }>,
 ): LedgerParts {
   if (database !== undefined) {
-    const state = { name: `${service}-state`, path: stateDirectory, readOnly: false, keep: false, sizeGibibytes: 1 };
+    const state = { name: `${service}-state`, path: stateDirectory, readOnly: false, retain: false, sizeGibibytes: 1 };
     return { settings: { url: database.url }, volumes: isHandedOver ? [state] : [], edges: [database.edge] };
   }
   return {
     settings: { path: `${stateDirectory}/${file}` },
-    volumes: [{ name: `${service}-ledger`, path: stateDirectory, readOnly: false, keep: true, sizeGibibytes: 5 }],
+    volumes: [{ name: `${service}-ledger`, path: stateDirectory, readOnly: false, retain: true, sizeGibibytes: 5 }],
     edges: [],
   };
 }

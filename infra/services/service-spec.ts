@@ -26,7 +26,7 @@ export type VolumeSpec = Readonly<{
   path: string;
   readOnly: boolean;
   /** Whether `pulumi destroy` retains the volume, which is protected against deletion: chain data and ledgers. */
-  keep: boolean;
+  retain: boolean;
   /** Size of the Kubernetes claim. A Docker volume can use the whole disk. */
   sizeGibibytes: number;
 }>;
@@ -67,7 +67,7 @@ export type EntryPointLocations = Readonly<{
 export type MountedFile = Readonly<{ path: string; content: Input<string> }>;
 
 /** Existing files in a Secret in the service's namespace, or in a directory on its Docker host. */
-export type ForeignFiles = Readonly<{ names: readonly string[] }> &
+export type ExistingFiles = Readonly<{ names: readonly string[] }> &
   (Readonly<{ kind: "secret"; name: string }> | Readonly<{ kind: "host"; directory: string }>);
 
 /** A connection that a service opens, allowed by the network policies. */
@@ -105,7 +105,7 @@ export type ServiceSpec = Readonly<{
   /** Secrets whose change triggers a hot restart, without downtime. They are separate from the live files, which contain no secrets. */
   liveSecrets?: readonly FileSpec[];
   /** Existing files, besides or instead of `files`. */
-  foreignFiles?: ForeignFiles | undefined;
+  existingFiles?: ExistingFiles | undefined;
   /** Directory of the service's files in its container; default: {@link filesDirectory}. */
   filesDirectory?: string;
   /** Additional directories that contain all of the service's own files. */
@@ -169,8 +169,8 @@ export function listFilesDirectories(spec: ServiceSpec): readonly string[] {
   return [findFilesDirectory(spec), ...(spec.furtherFilesDirectories ?? [])];
 }
 
-export function hasFiles({ files, foreignFiles }: ServiceSpec): boolean {
-  return files.length > 0 || foreignFiles !== undefined;
+export function hasFiles({ files, existingFiles }: ServiceSpec): boolean {
+  return files.length > 0 || existingFiles !== undefined;
 }
 
 export function toVolumeKey({ name, directory }: VolumeSpec): string {

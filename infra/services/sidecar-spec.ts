@@ -196,11 +196,11 @@ function listSidecarVolumes(config: StackConfig, { restart }: StackContext): Ser
   const hasWhole = findImageUser(config) === undefined || hasEntryPoint(config);
   const kept = [
     ...(hasWhole ? [workspace] : [confVolume, { ...chainDataVolume, readOnly: true }]),
-    { name: "sidecar-state", path: stateDirectory, readOnly: false, keep: true, sizeGibibytes: 1 },
+    { name: "sidecar-state", path: stateDirectory, readOnly: false, retain: true, sizeGibibytes: 1 },
   ];
   if (restart.driver !== "docker") return kept;
   return [
     ...kept,
-    { name: engineSocketVolume, path: engineSocketDirectory, readOnly: true, keep: false, sizeGibibytes: 1 },
+    { name: engineSocketVolume, path: engineSocketDirectory, readOnly: true, retain: false, sizeGibibytes: 1 },
   ];
 }

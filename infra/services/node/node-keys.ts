@@ -1,13 +1,13 @@
 import type { StackConfig } from "../../config/config-schema.ts";
 import { describeProblem, removeKey, setKey, setKeyTo, type ConfigProblem } from "../../config/config-problem.ts";
 import type { DeploymentSecret } from "../../config/deployment-secret.ts";
-import type { FileSpec, ForeignFiles } from "../service-spec.ts";
+import type { FileSpec, ExistingFiles } from "../service-spec.ts";
 
 /** A real node's keys (specification, `secret_config`), by source; each key becomes a file with mode 0400 that the node's user owns. */
 export type NodeKeys = Readonly<{
   files: readonly FileSpec[];
   /** Existing keys: in a Secret in the namespace, or in a directory on the Docker host. */
-  foreign: ForeignFiles | undefined;
+  existing: ExistingFiles | undefined;
 }>;
 
 /** File names of the keys, as in node.conf's `domain_key_path` and `stabilizing_key_path`. */
@@ -18,16 +18,16 @@ const keyNames = ["domainKey", "stabilizingKey"] as const;
 export function readNodeKeys(config: StackConfig, secret: (text: string) => DeploymentSecret): NodeKeys {
   const names = Object.values(keyFiles);
   const { nodeKeysSecret, nodeKeysDirectory } = config;
-  if (config.nodeImage === undefined) return { files: [], foreign: undefined };
-  if (nodeKeysSecret !== undefined) return { files: [], foreign: { kind: "secret", name: nodeKeysSecret, names } };
+  if (config.nodeImage === undefined) return { files: [], existing: undefined };
+  if (nodeKeysSecret !== undefined) return { files: [], existing: { kind: "secret", name: nodeKeysSecret, names } };
   if (nodeKeysDirectory !== undefined) {
-    return { files: [], foreign: { kind: "host", directory: nodeKeysDirectory, names } };
+    return { files: [], existing: { kind: "host", directory: nodeKeysDirectory, names } };
   }
   const files = keyNames.flatMap((key) => {
     const content = config[key];
     return content === undefined ? [] : [{ name: keyFiles[key], content: secret(content).value, secret: true }];
   });
-  return { files, foreign: undefined };
+  return { files, existing: undefined };
 }
 
 /** Reports problems with the sources of the keys: all keys must come from one source. */

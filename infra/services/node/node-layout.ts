@@ -21,7 +21,7 @@ export const workspace: VolumeSpec = {
   name: workspaceVolume,
   path: workspaceDirectory,
   readOnly: false,
-  keep: true,
+  retain: true,
   sizeGibibytes: 500,
 };
 

@@ -44,7 +44,7 @@ export function buildAlertmanagerSpec(
       "--cluster.listen-address=",
     ],
     files: [{ name: configFile, content, secret: config !== undefined }],
-    volumes: [{ name: "alertmanager-data", path: directory, readOnly: false, keep: false, sizeGibibytes: 1 }],
+    volumes: [{ name: "alertmanager-data", path: directory, readOnly: false, retain: false, sizeGibibytes: 1 }],
     edges: config === undefined ? [] : [{ to: "internet" }],
     limits: limits.alertmanager ?? { cpus: 0.5, memoryMebibytes: 256 },
     stopGraceSeconds: 20,

@@ -70,7 +70,7 @@ export function buildGrafanaSpec(
     ],
     furtherFilesDirectories: [`${provisioning}/datasources`, `${provisioning}/dashboards`],
     ports: [{ name: "http", number: ports.http, audience: "system" }],
-    volumes: [{ name: "grafana-data", path: "/var/lib/grafana", readOnly: false, keep: false, sizeGibibytes: 1 }],
+    volumes: [{ name: "grafana-data", path: "/var/lib/grafana", readOnly: false, retain: false, sizeGibibytes: 1 }],
     edges: [{ to: "prometheus", port: "http" }],
     health: {
       kind: "http",

@@ -54,7 +54,7 @@ export function buildPrometheusSpec(
       { name: rulesName, content: renderRuleFile(groups), secret: false },
     ],
     volumes: [
-      { name: "prometheus-data", path: directory, readOnly: false, keep: false, sizeGibibytes: volumeGibibytes },
+      { name: "prometheus-data", path: directory, readOnly: false, retain: false, sizeGibibytes: volumeGibibytes },
     ],
     edges: [
       ...services.flatMap(({ name, metrics }) => (metrics === undefined ? [] : [{ to: name, port: metrics.port }])),
