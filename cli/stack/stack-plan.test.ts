@@ -82,3 +82,21 @@ it("sells to the payee and for the token that the user chose, with the node in t
   expect(sale).toEqual({ chainId: 1_672, payee: payTo, token });
   expect(environments.sidecar["GATEHOUSE_SIDECAR_NODE_WORKSPACE"]).toBe("/node");
 });
+
+it("reports the user's settings that have no effect, or reach only one of the services that share them", () => {
+  const env = {
+    ...key,
+    GATEHOUSE_SIDECAR_NODE_HTTP_URL: "http://127.0.0.1:7777",
+    GATEHOUSE_FACILITATOR_CHAIN_RPC_URL: "http://127.0.0.1:18100",
+    GATEHOUSE_GATEWAY_PUBLIC_PORT: "8600",
+    GATEHOUSE_PAY_SIGNER_PRIVATE_KEY: accounts.client.privateKey,
+    GATEHOUSE_DEVNET_LOG_LEVEL: "debug",
+    GATEHOUSE_DEVNET_NODE_HTTP_PORT: "18100",
+  };
+  expect(planStack({ directory: locateStateDirectory("/stack"), accounts, env }).unusedSettings).toEqual([
+    "GATEHOUSE_SIDECAR_NODE_HTTP_URL applies to that service alone; the rest of the stack uses http://127.0.0.1:18100.",
+    "GATEHOUSE_GATEWAY_PUBLIC_PORT is not used: the sidecar is the gateway, with GATEHOUSE_SIDECAR_GATEWAY_….",
+    "GATEHOUSE_PAY_SIGNER_PRIVATE_KEY is not used: the stack pays with its own account.",
+    "GATEHOUSE_DEVNET_LOG_LEVEL is not used: the node's own ops starts it, which logs to run/node.log.",
+  ]);
+});

@@ -19,7 +19,7 @@ import { buildChildEnvironment, type Variables } from "./child-environment.ts";
 import type { RequestedPort } from "./free-ports.ts";
 import { listStackPorts } from "./stack-ports.ts";
 import type { StateDirectory } from "./state-directory.ts";
-import { preferFile } from "./user-settings.ts";
+import { describeUnusedSettings, preferFile } from "./user-settings.ts";
 
 export type ChildName = "pushgateway" | "upstream" | "sidecar" | "facilitator" | "resource-server";
 
@@ -33,6 +33,8 @@ export type StackPlan = Readonly<{
   ports: readonly RequestedPort[];
   scraped: readonly ScrapeTarget[];
   pages: readonly string[];
+  /** The user's variables without their usual effect, one per line. */
+  unusedSettings: readonly string[];
   environments: Readonly<Record<ChildName, Record<string, string>>>;
 }>;
 
@@ -62,8 +64,11 @@ type Listener = Readonly<{ host: string; port: number }>;
  * @throws {SettingsError} when a service's variables are invalid.
  */
 export function planStack({ directory, accounts, env: user }: StackPlanOptions): StackPlan {
-  const environment = (definition: SettingsDefinition, own: Environment) =>
-    buildChildEnvironment(preferFile(definition, own, user), user);
+  const all: Environment[] = [];
+  const environment = (definition: SettingsDefinition, own: Environment) => {
+    all.push(own);
+    return buildChildEnvironment(preferFile(definition, own, user), user);
+  };
   const pushgatewayOwn = { GATEHOUSE_PUSHGATEWAY_PERSISTENCE_FILE: directory.pushedMetrics };
   const pushgatewayEnv = environment(pushgatewaySettings, pushgatewayOwn);
   const pushgateway = readSettings(pushgatewaySettings, { env: pushgatewayEnv }).listen;
@@ -109,6 +114,7 @@ export function planStack({ directory, accounts, env: user }: StackPlanOptions):
     ports: listStackPorts({ devnet, pushgateway, upstream, sidecar, facilitator, resourceServer }),
     scraped: scrapeTargets,
     pages,
+    unusedSettings: describeUnusedSettings(user, Object.assign({}, ...all) as Environment),
     environments: {
       pushgateway: selectServiceVariables("pushgateway", pushgatewayEnv),
       upstream: selectServiceVariables("upstream", upstreamEnv),

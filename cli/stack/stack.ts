@@ -86,6 +86,7 @@ async function runUntilStopped(
     const directory = locateStateDirectory(options.stateDirectory);
     const accounts = deriveEmbeddedAccounts();
     const plan = planStack({ directory, accounts, env: options.env });
+    for (const line of plan.unusedSettings) dependencies.stderr.write(`${line}\n`);
     resources.use(await lockStateDirectory(directory, options.fresh));
     await stopLeftoverNode(plan.chain.workspace, limits.backStopDeadlineMs);
     await requireFreePorts(listPorts(plan, options), options.env);
