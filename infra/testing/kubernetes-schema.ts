@@ -1,6 +1,8 @@
 /** A Kubernetes object's kind, which identifies its published schema. */
 export type Typed = Readonly<{ apiVersion: string; kind: string }>;
 
+type NamedObject = Typed & Readonly<{ metadata: Readonly<{ name: string }> }>;
+
 type Model = new (data: Typed) => Readonly<{ validate: () => void }>;
 
 const published = {
@@ -14,15 +16,21 @@ export function locateSchemaModule({ apiVersion, kind }: Typed): string {
   return `${own?.[1] ?? "kubernetes-models"}/${apiVersion}/${kind}`;
 }
 
-/** Validates an object against the published OpenAPI schema for its kind. Returns the problems, one per line. */
-export async function validateAgainstSchema(manifest: Typed): Promise<readonly string[]> {
-  const loaded = (await import(locateSchemaModule(manifest))) as Record<string, Model>;
-  const model = loaded[manifest.kind];
-  if (model === undefined) return [`there is no schema of ${manifest.apiVersion} ${manifest.kind}`];
-  try {
-    new model(manifest).validate();
-    return [];
-  } catch (error) {
-    return [String(error)];
-  }
+/** Validates objects against the published OpenAPI schemas for their kinds. Returns the problems, one per line. */
+export async function findSchemaViolations(manifests: readonly NamedObject[]): Promise<readonly string[]> {
+  const violations = await Promise.all(
+    manifests.map(async (manifest) => {
+      const loaded = (await import(locateSchemaModule(manifest))) as Record<string, Model>;
+      const name = `${manifest.kind} ${manifest.metadata.name}`;
+      const model = loaded[manifest.kind];
+      if (model === undefined) return [`${name}: there is no schema of ${manifest.apiVersion}`];
+      try {
+        new model(manifest).validate();
+        return [];
+      } catch (error) {
+        return [`${name}: ${String(error)}`];
+      }
+    }),
+  );
+  return violations.flat();
 }
