@@ -46,7 +46,10 @@ const unsharedIntegrationTests = ["test/x402/one-line-scheme.integration.test.ts
 
 const scratchFolder = findScratchFolder();
 
-/** One cache of compiled code for what all tests start, where each node would fill its own (see `devnet/workspace/prepare-workspace.ts`), and where temporary files are. */
+/**
+ * Compile cache shared by every process that the tests start; otherwise each node would fill its own (see
+ * `devnet/workspace/prepare-workspace.ts`).
+ */
 const places = {
   NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/tests"),
   ...(scratchFolder !== undefined && { TMPDIR: scratchFolder }),

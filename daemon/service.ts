@@ -43,7 +43,7 @@ export type ServiceContext = Readonly<{
   isHandedOver: boolean;
   /**
    * Registers the function that drains clients once the next process serves: shutdown starts when it resolves, after the last client has
-   * disconnected. Called at most once; a service that doesn't register one is shut down at once, and drains work in flight within
+   * disconnected. Called at most once. Without one, the shutdown starts immediately, and work in flight is drained within
    * `shutdown.graceMs`.
    */
   leaves: (drainClients: () => Promise<void>) => void;

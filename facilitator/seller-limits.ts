@@ -67,7 +67,7 @@ export function createSellerLimits(
   { network, sellers }: Pick<NetworkOptions, "sellers"> & Readonly<{ network: string }>,
   { sales, clock, settlementCost }: SellerDependencies,
 ) {
-  const gas = createGasLimit({ sales, clock, settlementCost });
+  const gas = createGasLimiter({ sales, clock, settlementCost });
   const findSellerName = ({ seller = "" }: Caller) => (sellers.has(seller) ? seller : undefined);
   const find = (caller: Caller): NetworkSeller | Rejection | undefined => {
     const name = findSellerName(caller);
@@ -173,7 +173,7 @@ const etherDecimals = 18;
  * Limits what sellers' settlements may cost in 24 hours. Each settlement in flight counts as much as the most expensive
  * one of that period, or, if there is none, as a settlement's max cost.
  */
-function createGasLimit({ sales, clock, settlementCost }: SellerDependencies) {
+function createGasLimiter({ sales, clock, settlementCost }: SellerDependencies) {
   const inFlight = new Map<string, number>();
   const count = (name: string, by: number) => inFlight.set(name, (inFlight.get(name) ?? 0) + by);
   return {

@@ -19,7 +19,7 @@ export function deriveRpcConditions(health: RpcState, limits: HealthLimits, now:
   return {
     answering: deriveAnswering(health, limits),
     chain: deriveChain(health, limits),
-    advancing: deriveAdvancing(health, limits, now),
+    advancing: deriveHeightAdvancing(health, limits, now),
   };
 }
 
@@ -75,7 +75,7 @@ function deriveChain({ chainId }: RpcState, limits: HealthLimits): ConditionRepo
   return { type, status: "False", reason: "WrongChain", message };
 }
 
-function deriveAdvancing(
+function deriveHeightAdvancing(
   health: RpcState,
   limits: HealthLimits,
   now: CheckTime,

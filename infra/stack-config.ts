@@ -98,7 +98,7 @@ function describe(issue: z.core.$ZodIssue, values: Readonly<Record<string, unkno
     }));
   }
   const [key = "", ...inner] = issue.path.map(String);
-  const expected = findExpected(shape[key]);
+  const expected = findExpectedValue(shape[key]);
   const secret = secretKeys.some((name) => name === key);
   const found = secret ? "an invalid value" : formatActualValue(values, [key, ...inner]);
   const allowed =
@@ -129,11 +129,11 @@ function formatActualValue(values: Readonly<Record<string, unknown>>, path: read
 }
 
 /** Returns the description of a valid value, from the schema itself or from the one inside a default or `optional()`. */
-function findExpected(schema: z.ZodType | undefined): unknown {
+function findExpectedValue(schema: z.ZodType | undefined): unknown {
   const own = schema?.meta()?.expected;
   if (own !== undefined) return own;
   const wraps = schema instanceof z.ZodDefault || schema instanceof z.ZodOptional;
-  return wraps ? findExpected(schema.def.innerType as z.ZodType) : undefined;
+  return wraps ? findExpectedValue(schema.def.innerType as z.ZodType) : undefined;
 }
 
 function findContradictions(config: StackConfig): readonly ConfigProblem[] {

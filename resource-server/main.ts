@@ -36,7 +36,7 @@ import { openSoldRoutes } from "./routes/sold-routes.ts";
 import { createPaymentMetrics } from "./sale/payment-metrics.ts";
 import { createPaymentsInFlight } from "./sale/claim-settlement.ts";
 import { createSales } from "./sale/sale.ts";
-import { resumeSettlements } from "./sale/settlement-resumer.ts";
+import { resumeSettlements } from "./sale/resume-settlements.ts";
 import { allowOtherOrigins, createSellingPort } from "./selling-port.ts";
 import { nameSetting, resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
 import { createSelling } from "./sold-request.ts";

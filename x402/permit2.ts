@@ -33,7 +33,7 @@ const witnessTypes: Readonly<Record<Permit2Scheme, string>> = {
   exact: "Witness(address to,uint256 validAfter)",
   upto: "Witness(address to,address facilitator,uint256 validAfter)",
 };
-/** Type of the tokens covered by a permit, which ends the type of every permit. */
+/** EIP-712 type of the permitted tokens, appended to the type string of every permit. */
 export const tokenType = "TokenPermissions(address token,uint256 amount)";
 const tokenTypeHash = hashText(tokenType);
 const witnessTypeHashes = { exact: hashText(witnessTypes.exact), upto: hashText(witnessTypes.upto) };

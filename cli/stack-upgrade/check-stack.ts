@@ -24,7 +24,7 @@ export async function checkStack(deployedStack: DeployedStack, to: UpgradeSide, 
   const { from } = deployedStack;
   const { said, problems: ofNode } = await checkNode(deployedStack, work);
   const { toolImage, conf, ...found } = await platform.check(to.image);
-  const lint = toolImage === undefined ? { problems: [], warnings: [] } : lintFor(conf, from, to, platform);
+  const lint = toolImage === undefined ? { problems: [], warnings: [] } : lintForUpgrade(conf, from, to, platform);
   const baseline = said && (await readBaseline(said, from, queries));
   return {
     problems: [
@@ -55,7 +55,7 @@ function* findVersionProblems(from: UpgradeSide, to: UpgradeSide): Generator<str
   }
 }
 
-function lintFor(conf: string | undefined, from: UpgradeSide, to: UpgradeSide, { volume }: StackPlatform) {
+function lintForUpgrade(conf: string | undefined, from: UpgradeSide, to: UpgradeSide, { volume }: StackPlatform) {
   if (conf === undefined) return { problems: [`there is no node.conf in ${volume}`], warnings: [] };
   const bytes = Buffer.from(conf, "base64");
   const lint = ({ version }: UpgradeSide) => lintConfig(bytes, parseNodeVersion(version));

@@ -126,7 +126,9 @@ async function findAlertsPage(url: string): Promise<string> {
   return `${url}${readyResponse?.status === 404 ? "/classic" : ""}/alerts`;
 }
 
-/** Stops Prometheus by closing its standard input; after the deadline, kills its process group, which includes its watch. */
+/**
+ * Stops Prometheus by closing its standard input; after the deadline, kills its process group, which includes the shell that watches it.
+ */
 function stopPrometheus(child: ChildProcess, deadlineMs: number): Promise<void> {
   const stop = () => void child.stdin?.end();
   const kill = () => {

@@ -39,11 +39,11 @@ function parseState(value: string | undefined): string | undefined {
 /** Ids that correlate the log lines of a request across services. */
 export type RequestTrace = Readonly<{ requestId: string; trace: TraceContext }>;
 
-const requestIdForm = /^[\w\-=]{1,255}$/;
+const requestIdPattern = /^[\w\-=]{1,255}$/;
 
 /** Returns the client's request id if it is well-formed, otherwise a new one. */
 export function chooseRequestId(sent: string | undefined): string {
-  return sent !== undefined && requestIdForm.test(sent) ? sent : randomUUID();
+  return sent !== undefined && requestIdPattern.test(sent) ? sent : randomUUID();
 }
 
 /** Reads a client's request id and trace from the headers of a request parsed by node:http, or starts new ones. */

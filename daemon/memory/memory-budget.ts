@@ -20,7 +20,7 @@ export type MemoryHolder = Readonly<{
 
 /** Share of the total that an address may hold and still be admitted when the limit is reached, and the margin above the limit for such addresses. */
 const littleShare = 1 / 64;
-const marginShare = 1 / 8;
+const marginRatio = 1 / 8;
 
 type Share = { bytes: number; readonly holders: Set<MemoryHolder> };
 
@@ -85,7 +85,7 @@ export class MemoryBudget {
 
   #hasMargin(ownBytes: number, bytes: number): boolean {
     const { totalBytes } = this.options;
-    return ownBytes <= totalBytes * littleShare && this.#bytes + bytes <= totalBytes * (1 + marginShare);
+    return ownBytes <= totalBytes * littleShare && this.#bytes + bytes <= totalBytes * (1 + marginRatio);
   }
 
   #hasRoomInAll(bytes: number): boolean {

@@ -4,7 +4,7 @@ import { watchBusy } from "./busy-signal.ts";
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] }));
 afterEach(() => void vi.useRealTimers());
 
-/** Simulates this many calls in each second; returns after how many the process counted as busy. */
+/** Simulates this many calls per second; returns the number of seconds after which the process counted as busy. */
 function countCalls(bySecond: readonly number[]) {
   let calls = 0;
   const busyAfter: number[] = [];

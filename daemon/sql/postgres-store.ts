@@ -32,8 +32,8 @@ const responseMarginMs = 1_000;
 const int8Oid = 20;
 
 /**
- * Opens a PostgreSQL database as a store and migrates its schema. Commits wait for the server's disk: if `synchronous_commit` is off or
- * local, sets it to on, because a payment reported as claimed must survive a server crash.
+ * Opens a PostgreSQL database as a store and migrates its schema. Makes commits wait for the server's disk and a synchronous standby: sets
+ * `synchronous_commit` to on if it is off or local, because a payment reported as claimed must survive a server crash.
  *
  * @throws {StartupError} in one line with the remedy, when the server is unreachable or rejects the login, or the database can't be used.
  */

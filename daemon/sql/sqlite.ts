@@ -102,7 +102,7 @@ function requireIntact(database: DatabaseSync, path: string): void {
   if (damage !== undefined && damage !== "ok") throw new DamagedDatabase(`${path}: ${String(damage)}`);
 }
 
-/** SQLite's integrity check found an error. `errcode` is SQLITE_CORRUPT, as SQLite reports when it encounters damage. */
+/** SQLite's integrity check found an error. `errcode` is SQLITE_CORRUPT, which SQLite reports when it encounters damage. */
 class DamagedDatabase extends Error {
   override readonly name = "DamagedDatabase";
   readonly code = "database_damaged";

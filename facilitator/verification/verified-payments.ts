@@ -69,7 +69,7 @@ type Reservation = Readonly<{ account: string; amount: bigint; untilSeconds: big
 
 /**
  * Creates the reservations of verified but unsettled payments with a maximum: the payer must be able to pay all their maximums together.
- * Evicts the oldest of more than `entriesMax`.
+ * Evicts the oldest entries beyond `entriesMax`.
  */
 export function createReservations(
   { entriesMax }: Readonly<{ entriesMax: number }>,

@@ -175,7 +175,7 @@ export class HttpHandler {
 }
 
 /** Headers before and after a response's own, and whether the connection closes after the response, which may become true before the response arrives. */
-type HeadersAround = Readonly<{ before: ResponseHeaders; after: ResponseHeaders; isLast: () => boolean }>;
+type SurroundingHeaders = Readonly<{ before: ResponseHeaders; after: ResponseHeaders; isLast: () => boolean }>;
 
 /** Max length of a response that is written and ended in one call; a longer response may have to wait for its reader. */
 const smallBytes = 8_192;
@@ -185,7 +185,7 @@ const corks = new Corks();
 function createHttpSink(
   response: ServerResponse,
   backlog: ClientBacklog,
-  { before, after, isLast }: HeadersAround,
+  { before, after, isLast }: SurroundingHeaders,
 ): ResponseSink {
   const head = (status: number, headers: ResponseHeaders) => {
     if (response.socket !== null) corks.add(response.socket);

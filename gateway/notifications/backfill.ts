@@ -1,6 +1,6 @@
 import { findElement, splitElements, readObject } from "../json-rpc/read-object.ts";
 import { formatQuantity } from "../chain/block-range.ts";
-import type { RequestNode } from "../upstream/request-node.ts";
+import type { NodeRequest } from "../upstream/request-node.ts";
 import { readBlock, requestBlock, type RecentBlocks, type RememberedBlock } from "./recent-blocks.ts";
 import type { SharedSubscription } from "./notification.ts";
 import { formatRemovedLog } from "./sent-logs.ts";
@@ -23,7 +23,7 @@ export async function readBackfill(
     memory,
     bridgeBlocks,
     requestNode,
-  }: Readonly<{ memory: RecentBlocks; bridgeBlocks: number; requestNode: RequestNode }>,
+  }: Readonly<{ memory: RecentBlocks; bridgeBlocks: number; requestNode: NodeRequest }>,
 ): Promise<Backfill | undefined> {
   const latestBlock = await requestBlock("latest", requestNode);
   if (latestBlock === undefined) return undefined;
@@ -45,7 +45,7 @@ export async function readBackfill(
 async function findAncestor(
   blocks: readonly RememberedBlock[],
   latestBlock: RememberedBlock,
-  requestNode: RequestNode,
+  requestNode: NodeRequest,
 ): Promise<RememberedBlock | undefined> {
   for (const block of blocks.toReversed()) {
     if (block.hash === latestBlock.hash) return block;
@@ -59,7 +59,7 @@ async function findAncestor(
 async function readHeaders(
   ancestor: RememberedBlock,
   latestBlock: RememberedBlock,
-  requestNode: RequestNode,
+  requestNode: NodeRequest,
 ): Promise<readonly string[] | undefined> {
   const numbers = Array.from(
     { length: Number(latestBlock.number - ancestor.number) },
@@ -105,7 +105,7 @@ async function readLogs(
     latest: latestBlock,
     memory,
     requestNode,
-  }: Readonly<{ ancestor: RememberedBlock; latest: RememberedBlock; memory: RecentBlocks; requestNode: RequestNode }>,
+  }: Readonly<{ ancestor: RememberedBlock; latest: RememberedBlock; memory: RecentBlocks; requestNode: NodeRequest }>,
 ): Promise<readonly string[] | undefined> {
   const from = findLastSent({ since, memory, ancestor: ancestor.number });
   const gone = sent?.above(ancestor.number);

@@ -1,5 +1,5 @@
 import type { Head } from "../chain/head.ts";
-import type { RequestNode } from "../upstream/request-node.ts";
+import type { NodeRequest } from "../upstream/request-node.ts";
 import { readBlock, requestBlock } from "./recent-blocks.ts";
 import type { SubscriptionHub } from "./subscription-hub.ts";
 
@@ -12,7 +12,7 @@ const missedHeads = 3;
 export type HeadWatch = Disposable & Readonly<{ linkOpened: () => void; linkLost: () => void }>;
 
 export type HeadWatchDependencies = Readonly<{
-  requestNode: RequestNode;
+  requestNode: NodeRequest;
   hub: Pick<SubscriptionHub, "subscribe">;
   head: Head;
   /** Called when the subscription is open but misses heads. */

@@ -1,5 +1,5 @@
 import { readObject } from "../json-rpc/read-object.ts";
-import type { RequestNode } from "../upstream/request-node.ts";
+import type { NodeRequest } from "../upstream/request-node.ts";
 
 /** A remembered block: its hash as JSON text, and its own timestamp in milliseconds since 1970. */
 export type RememberedBlock = Readonly<{
@@ -36,7 +36,7 @@ export class RecentBlocks {
 }
 
 /** Requests a block by its number or tag; returns undefined if the node doesn't return one. */
-export async function requestBlock(block: string, requestNode: RequestNode): Promise<RememberedBlock | undefined> {
+export async function requestBlock(block: string, requestNode: NodeRequest): Promise<RememberedBlock | undefined> {
   return readBlock((await requestNode("eth_getBlockByNumber", `["${block}",false]`)) ?? "");
 }
 

@@ -1,7 +1,7 @@
 import { callerUpstreamSubscriptionLimit, rpcErrors, type RpcError } from "../errors.ts";
 import type { NodeResponse } from "../json-rpc/read-answer.ts";
 import { unavailableError } from "../upstream/node-link.ts";
-import type { RequestNode } from "../upstream/request-node.ts";
+import type { NodeRequest } from "../upstream/request-node.ts";
 import { readBackfill } from "./backfill.ts";
 import { serializeNotification, type SharedSubscription, type Subscriber, SentNotifications } from "./notification.ts";
 import { createNodeSubscriptions, type NodeSubscriptions } from "./node-subscriptions.ts";
@@ -17,7 +17,7 @@ export type HubOptions = Readonly<{
 
 export type HubDependencies = Readonly<{
   link: () => Readonly<{ call: (method: string, params: string) => Promise<NodeResponse> }>;
-  requestNode: RequestNode;
+  requestNode: NodeRequest;
   gapEnded: (outcome: "bridged" | "closed") => void;
 }>;
 

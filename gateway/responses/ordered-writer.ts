@@ -2,7 +2,7 @@ import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import { appendSource, type ResponseSink, type ResponseSource } from "./response-sink.ts";
 
 /** Number of unsent bytes at which streaming starts before the response is complete. */
-const streamFromBytes = 65_536;
+const streamThresholdBytes = 65_536;
 /** Max unsent bytes that are not counted as buffered: counting each entry costs more than writing it. */
 const uncountedBytes = 4_096;
 
@@ -103,7 +103,7 @@ export class OrderedWriter {
   /** Whether entries of this total size, starting at this slot, would be written at once and in full, without triggering streaming. */
   hasRoom(place: number, bytes: number): boolean {
     const { limitBytes = Number.POSITIVE_INFINITY } = this.#dependencies.room ?? {};
-    const isWithin = this.#writtenBytes + bytes <= limitBytes && this.#unsentBytes + bytes < streamFromBytes;
+    const isWithin = this.#writtenBytes + bytes <= limitBytes && this.#unsentBytes + bytes < streamThresholdBytes;
     return place === this.#turn && isWithin && !this.#isFull;
   }
 
@@ -118,7 +118,7 @@ export class OrderedWriter {
     if (this.#isFinished) return true;
     if (this.#isHeld) return false;
     if (this.#turn < this.#options.places) {
-      const isLong = this.#unsentBytes >= streamFromBytes;
+      const isLong = this.#unsentBytes >= streamThresholdBytes;
       if (isLong && this.#dependencies.retryAfterSeconds?.() === undefined) this.#stream(undefined);
       return !this.#isHeld;
     }

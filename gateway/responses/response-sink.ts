@@ -38,7 +38,7 @@ export type ResponseFlow = Readonly<{
   cancel: () => void;
 }>;
 
-/** Flow control of a response that was complete before it could be controlled. */
+/** Flow control for a response that is complete before anything is read from it. */
 export const finishedFlow: ResponseFlow = { resume: () => undefined, cancel: () => undefined };
 
 /** Sink for a response that is discarded, such as the response to a notification. */

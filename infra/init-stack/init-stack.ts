@@ -28,7 +28,7 @@ export async function initStack(name: string, directory: string, output: Output)
   const ask = async (question: string) => {
     output.out(question);
     const { done, value } = await lines.next();
-    if (done === true) throw new InputEnded();
+    if (done === true) throw new InputEndedError();
     return value.trim();
   };
   try {
@@ -44,7 +44,7 @@ export async function initStack(name: string, directory: string, output: Output)
     output.out(`Wrote Pulumi.${name}.yaml. Deploy it: pulumi up --stack ${name} --policy-pack policies\n`);
     return 0;
   } catch (error) {
-    if (!(error instanceof InputEnded || error instanceof PulumiFailed)) throw error;
+    if (!(error instanceof InputEndedError || error instanceof PulumiFailedError)) throw error;
     output.error(`init-stack: ${error.message}\n`);
     return 1;
   } finally {
@@ -52,13 +52,13 @@ export async function initStack(name: string, directory: string, output: Output)
   }
 }
 
-class InputEnded extends Error {
-  override readonly name = "InputEnded";
+class InputEndedError extends Error {
+  override readonly name = "InputEndedError";
   override readonly message = "the input ended before all questions were answered; nothing was written.";
 }
 
-class PulumiFailed extends Error {
-  override readonly name = "PulumiFailed";
+class PulumiFailedError extends Error {
+  override readonly name = "PulumiFailedError";
 }
 
 async function askUntilValid(ask: Ask, output: Output): Promise<Answers> {
@@ -127,7 +127,7 @@ async function runPulumi(directory: string, args: readonly string[], input = "")
   child.stdin.end(input);
   const [status] = await ended.catch((error: NodeJS.ErrnoException): [string] => [error.code ?? error.message]);
   if (status === "ENOENT")
-    throw new PulumiFailed("pulumi is not on the PATH; install it (https://www.pulumi.com/docs/install/).");
+    throw new PulumiFailedError("pulumi is not on the PATH; install it (https://www.pulumi.com/docs/install/).");
   if (status !== 0)
-    throw new PulumiFailed(`pulumi ${args.slice(0, 2).join(" ")} exited with ${status}; see its output above.`);
+    throw new PulumiFailedError(`pulumi ${args.slice(0, 2).join(" ")} exited with ${status}; see its output above.`);
 }

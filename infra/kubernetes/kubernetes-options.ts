@@ -2,7 +2,7 @@ import type { Input } from "@pulumi/pulumi";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { ImageName } from "../services/service-spec.ts";
 
-/** Names, images and options of a target namespace; the keys of a stack's configuration mean the same as there. */
+/** Names, images and options of a target namespace; keys that a stack's configuration also has mean the same in both. */
 export type KubernetesOptions = Pick<
   StackConfig,
   | "namespace"

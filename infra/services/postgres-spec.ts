@@ -77,7 +77,7 @@ export function findOwnDatabaseProblems(config: StackConfig): readonly ConfigPro
     problems.push(describeProblem("postgresImage", wrong, "Remove one of the two", removeKey(), "."));
   }
   if (postgresPassword === undefined) {
-    const wrong = "missing; expected the password for the server of postgresImage.";
+    const wrong = "missing; expected the password for the PostgreSQL server that runs postgresImage.";
     problems.push(describeMissing("postgresPassword", wrong, { secret: true, value: '"$(openssl rand -hex 32)"' }));
   }
   return problems;

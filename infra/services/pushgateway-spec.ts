@@ -14,7 +14,8 @@ const persistenceInterval = "30s";
 
 /**
  * Builds Prometheus's Pushgateway from its official image. The node writes to it; the sidecar and the operator's Prometheus read from it.
- * It is never public. Pushed metrics are persisted in a file on a volume. The image has no shell script, but has busybox's `wget`.
+ * It is never public. Pushed metrics are persisted in a file on a volume. The image has no health-check script of its own, but has
+ * busybox's `wget`.
  */
 export function buildPushgatewaySpec({ limits }: StackConfig): BuiltService {
   const spec: ServiceSpec = {

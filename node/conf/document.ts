@@ -41,7 +41,7 @@ export function parseConfig(bytes: Uint8Array): ConfigParseResult {
   if (!isJsonObject(value)) return reject("NotAnObject", `is ${describeType(value)}`, rewrite);
   const chain = value["chain"];
   if (!isJsonObject(chain)) {
-    const [older] = chain === undefined ? findOlderForms(value) : [];
+    const [older] = chain === undefined ? findOutdatedForms(value) : [];
     if (older !== undefined) return reject("NoChain", `has no chain: ${older.key} ${older.message}`, older.fix);
     const found = chain === undefined ? "has no chain" : `has ${describeType(chain)} as chain`;
     const fix = "make chain an object with monitor_config and startup_config, or restore the file from a backup.";
@@ -125,12 +125,12 @@ function reject(
 }
 
 /** A top-level key that only earlier releases have, a message about the file, and how to update it. */
-type OlderForm = Readonly<{ key: string; message: string; fix: string }>;
+type OutdatedForm = Readonly<{ key: string; message: string; fix: string }>;
 
 const inline = "move its inline keys into files, and set domain_key_path and stabilizing_key_path to their paths.";
 
 /** Top-level keys in releases from about December 2025, before 0.11. */
-const roots: Readonly<Record<string, Omit<OlderForm, "key">>> = {
+const roots: Readonly<Record<string, Omit<OutdatedForm, "key">>> = {
   aldaba: {
     message: "is the root key that releases of about December 2025 used instead of chain.",
     fix: `rename it to chain; ${inline}`,
@@ -141,13 +141,13 @@ const roots: Readonly<Record<string, Omit<OlderForm, "key">>> = {
   },
 };
 
-const flat: Omit<OlderForm, "key"> = {
+const flat: Omit<OutdatedForm, "key"> = {
   message: "is at the top level, as in the monitor.conf of releases before 0.11, which contains only the metrics keys.",
   fix: "move the metrics keys into chain.monitor_config of the configuration file.",
 };
 
 /** Finds the top-level keys that only earlier releases have. Returns only the first of the metrics keys. Pure. */
-export function findOlderForms(value: Readonly<Record<string, unknown>>): readonly OlderForm[] {
+export function findOutdatedForms(value: Readonly<Record<string, unknown>>): readonly OutdatedForm[] {
   const metricsKey = Object.keys(value).find((key) =>
     nodeReleases.some(
       ({ monitorKeys, instanceKey }) => key === instanceKey || Object.values(monitorKeys).includes(key),

@@ -1,4 +1,4 @@
-import { findOlderForms } from "../conf/document.ts";
+import { findOutdatedForms } from "../conf/document.ts";
 import { looksSecret, withoutSecretShapes } from "../conf/secret-shapes.ts";
 import type { ConfigTree } from "./config-tree.ts";
 import type { LintFinding } from "./lint-rules.ts";
@@ -21,7 +21,7 @@ export function findDuplicateKeys(tree: ConfigTree): readonly LintFinding[] {
 /** Finds parts that occur only in files from earlier releases. */
 export function findOlderParts(tree: ConfigTree): readonly LintFinding[] {
   const top = tree.properties().filter(({ path }) => path.length === 1);
-  return findOlderForms(Object.fromEntries(top.map(({ key }) => [key, true]))).flatMap(({ key, message, fix }) => {
+  return findOutdatedForms(Object.fromEntries(top.map(({ key }) => [key, true]))).flatMap(({ key, message, fix }) => {
     const { keyPosition } = top.find((property) => property.key === key) ?? {};
     return keyPosition === undefined ? [] : [{ rule: "older-release", path: key, ...keyPosition, message, fix }];
   });

@@ -1,11 +1,11 @@
 import type { LintFinding, LintRule } from "./lint-rules.ts";
 
 /** Rules whose findings prevent a node from starting, or from starting with its own identity. */
-const rejecting: ReadonlySet<LintRule> = new Set(["unreadable", "missing-key", "wrong-type", "port-clash"]);
+const startPreventingRules: ReadonlySet<LintRule> = new Set(["unreadable", "missing-key", "wrong-type", "port-clash"]);
 
 /** Returns whether a node with this finding in its node.conf fails to start, or starts with another node's identity. Pure. */
 export function preventsStart({ rule }: LintFinding): boolean {
-  return rejecting.has(rule);
+  return startPreventingRules.has(rule);
 }
 
 /** Lists new findings. The node is running despite the old ones, so only problems introduced by the new version block the upgrade. Pure. */

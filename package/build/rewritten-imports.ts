@@ -9,7 +9,7 @@ export const bundledTypes = `${bundleDirectory}/x402-types.d.ts`;
 /**
  * Redirects imports from bundled packages to the bundled files.
  *
- * @param path file path relative to the package's root, with `/`.
+ * @param path file path relative to the package's root, with `/` as separator.
  * @param text compiler output: JavaScript, or declarations.
  */
 export function withBundledImports(path: string, text: string): string {

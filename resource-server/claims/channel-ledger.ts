@@ -176,13 +176,13 @@ export function createChannelLedger({
   };
 }
 
-const pageMax = 1_000;
+const maxPageSize = 1_000;
 
 /** Reads the channels owed since before `before` (Unix ms) page by page; the first page may be empty. */
 export async function* listOwed(ledger: Pick<ChannelLedger, "owed">, before?: number) {
   let page: readonly Channel[] = [];
   do {
-    page = await ledger.owed(pageMax, { after: page.at(-1), ...(before !== undefined && { before }) });
+    page = await ledger.owed(maxPageSize, { after: page.at(-1), ...(before !== undefined && { before }) });
     yield page;
-  } while (page.length === pageMax);
+  } while (page.length === maxPageSize);
 }

@@ -6,7 +6,7 @@ import { FacilitationError, type FacilitationErrorCode } from "../facilitators/f
 import { findAcceptedOffer, readPayment, type Payment } from "./payment-header.ts";
 import { createPaymentsInFlight } from "./claim-settlement.ts";
 import { createSales, type SaleRequest } from "./sale.ts";
-import { resumeSettlement } from "./settlement-resumer.ts";
+import { resumeSettlement } from "./resume-settlements.ts";
 import { createFacilitationStub, pendingResponse, settledResponse, transaction } from "../testing/facilitation-stub.ts";
 import { openTestLedger } from "../testing/claim-store.ts";
 import { offer as channelOffer, sign } from "../testing/sample-channel.ts";

@@ -63,7 +63,7 @@ const startedMs = performance.now();
 const isPast = (part: number) => performance.now() - startedMs > Number(values.seconds) * 1_000 * part;
 const every = listFirstShapes();
 const all: Measured[] = [];
-for (const shape of values.seconds === "Infinity" ? every : sortAtRandom(every)) {
+for (const shape of values.seconds === "Infinity" ? every : shuffle(every)) {
   if (isPast(endOfFirst)) break;
   all.push(await measureShape(shape));
 }
@@ -158,7 +158,7 @@ function changeShape(shape: MessageShape): MessageShape {
   }
 }
 
-function sortAtRandom<Item>(items: readonly Item[]): readonly Item[] {
+function shuffle<Item>(items: readonly Item[]): readonly Item[] {
   return items
     .map((item) => ({ item, place: random() }))
     .sort((one, other) => one.place - other.place)

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { makeSharedDirectory } from "#daemon/testing/test-directory.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { isLong } from "../support/run-size.ts";
-import { startSmallService, type SmallService } from "./small-service.ts";
+import { startExampleService, type ExampleService } from "./example-service.ts";
 
 const execId = "ef".repeat(32);
 const answerTimeoutMs = isLong ? 330_000 : 1_500;
@@ -28,14 +28,14 @@ const folder = makeSharedDirectory();
 let socketPath: string;
 let engine: Server;
 let answer: Answer = wellAnswers;
-let proxy: SmallService;
+let proxy: ExampleService;
 
 beforeAll(async () => {
   socketPath = join(folder, "proxy.sock");
   engine = createServer((incoming, response) => answer(incoming, response));
   engine.listen(join(folder, "engine.sock"));
   await once(engine, "listening");
-  proxy = await startSmallService(
+  proxy = await startExampleService(
     "engine-proxy",
     {
       GATEHOUSE_ENGINE_PROXY_ENGINE: `unix://${join(folder, "engine.sock")}`,
@@ -173,7 +173,7 @@ it("limits the engine proxy's log lines about rejected calls", async () => {
   expect(proxy.output().length - before).toBeLessThan(20_000);
 });
 
-it("limits the restarts of the node by the engine proxy", async () => {
+it("limits how often the engine proxy restarts the node", async () => {
   for (let made = 0; made < 12; made += 1) expect((await ask("POST", restart)).status).toBe(204);
   const rejectedResponse = await ask("POST", restart);
   expect([rejectedResponse.status, rejectedResponse.text]).toEqual([

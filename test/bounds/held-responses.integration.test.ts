@@ -7,11 +7,11 @@ import { largestBytes, startUpstream, type TestUpstream } from "../support/payme
 import { startPaymentChain } from "../support/payments/payment-chain.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { openMany, openRaw } from "../support/gateway/raw-call.ts";
-import { startSmallService, type SmallService } from "./small-service.ts";
+import { startExampleService, type ExampleService } from "./example-service.ts";
 
 const resources = new AsyncDisposableStack();
 let upstream: TestUpstream;
-let shop: SmallService;
+let shop: ExampleService;
 let shopUrl: string;
 
 beforeAll(async () => {
@@ -23,7 +23,7 @@ beforeAll(async () => {
   const accepts = [{ scheme: "exact", price: "0.01", network: "eip155:1672" }];
   writeFileSync(routesPath, JSON.stringify({ "GET /data": { accepts, upstream: `${upstream.url}/data` } }));
   shop = resources.use(
-    await startSmallService(
+    await startExampleService(
       "resource-server",
       buildSettlingEnvironment(chain, {
         routesPath,

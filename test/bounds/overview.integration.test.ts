@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { isLong } from "../support/run-size.ts";
-import { startSmallService, type Acceleration } from "./small-service.ts";
+import { startExampleService, type Acceleration } from "./example-service.ts";
 
 const responseBytesMax = 1_048_576;
 
@@ -51,7 +51,7 @@ async function readPlace(child: ChildProcess): Promise<Readonly<{ overview: stri
 async function startSmallOverview(options: Readonly<{ count?: number; accelerated?: Acceleration }> = {}) {
   const { count = 64, ...more } = options;
   const args = ["--page", "0", "--targets", ...targets(count)];
-  const service = await startSmallService("status", {}, { args, reports: readPlace, ...more });
+  const service = await startExampleService("status", {}, { args, reports: readPlace, ...more });
   const shown = async () => {
     const reportedResponse = await (await fetch(`${service.urls["overview"]}overview`)).json();
     return (reportedResponse as Readonly<{ targets: readonly Shown[] }>).targets;

@@ -20,7 +20,7 @@ import { isLong } from "../support/run-size.ts";
 import { pause } from "#daemon/time.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { ask, openMany, openRaw, type RawClient } from "../support/gateway/raw-call.ts";
-import { startSmallService, type SmallService } from "./small-service.ts";
+import { startExampleService, type ExampleService } from "./example-service.ts";
 
 /** Max settlements and payments in flight. A short run uses fewer, because each settlement takes some milliseconds to sign. */
 const most = isLong ? { settlements: 1_000, payments: 256 } : { settlements: 20, payments: 20 };
@@ -32,7 +32,7 @@ const resources = new AsyncDisposableStack();
 let folder: string;
 let chain: PaymentChain;
 let tap: RpcTap;
-let facilitator: SmallService;
+let facilitator: ExampleService;
 let url: string;
 
 beforeAll(async () => {
@@ -50,7 +50,7 @@ beforeAll(async () => {
       GATEHOUSE_FACILITATOR_SETTLEMENT_BUMP_AFTER_MS: "600000",
     },
   });
-  facilitator = resources.use(await startSmallService("facilitator", env));
+  facilitator = resources.use(await startExampleService("facilitator", env));
   url = facilitator.urls["facilitator"] ?? "";
 });
 afterAll(() => resources.disposeAsync());
@@ -151,7 +151,7 @@ describe("a facilitator in a small process", () => {
 
 describe("a facilitator in front of a hanging node", () => {
   const keys = { greedy: "greedy-seller-key", second: "second-seller-key", third: "third-seller-key" };
-  let asked: SmallService;
+  let asked: ExampleService;
   let node: RpcTap;
   const buildEnvironment = (name: string, env: Readonly<Record<string, string>> = {}) =>
     buildFacilitatorEnvironment({
@@ -185,7 +185,7 @@ describe("a facilitator in front of a hanging node", () => {
     node = resources.use(await startRpcTap(chain.url));
     const env = buildEnvironment("before-a-node-that-hangs");
     const constants = { "verification.inFlightMax": 20 };
-    asked = resources.use(await startSmallService("facilitator", env, { constants }));
+    asked = resources.use(await startExampleService("facilitator", env, { constants }));
   });
   afterEach(async () => {
     recover();
@@ -287,7 +287,7 @@ const accepts = (prices: readonly string[]) =>
 
 describe("a resource server in a small process", () => {
   let upstream: TestUpstream;
-  let shop: SmallService;
+  let shop: ExampleService;
   let shopUrl: string;
   let proxy: FacilitatorProxy;
   const routes = (prices: readonly string[]) =>
@@ -310,7 +310,7 @@ describe("a resource server in a small process", () => {
     proxy = resources.use(await startFacilitatorProxy(url));
     writeFileSync(routesPath(), routes(["0.01"]));
     shop = resources.use(
-      await startSmallService(
+      await startExampleService(
         "resource-server",
         {
           GATEHOUSE_RESOURCE_SERVER_LISTEN_PORT: "0",

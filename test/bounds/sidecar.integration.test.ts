@@ -6,7 +6,7 @@ import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpgradeCommand } from "#sidecar/upkeep/control/upgrade-command.ts";
 import { captureOutput } from "#daemon/testing/captured-output.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { startSmallService } from "./small-service.ts";
+import { startExampleService } from "./example-service.ts";
 
 type Status = Readonly<{ conditions: readonly Readonly<{ type: string; reason: string; message: string }>[] }>;
 
@@ -34,7 +34,7 @@ async function startSettled() {
     GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "15000",
     GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "15000",
   };
-  const service = resources.use(await startSmallService("sidecar", env, { accelerated: { monotonic: 5 } }));
+  const service = resources.use(await startExampleService("sidecar", env, { accelerated: { monotonic: 5 } }));
   const reason = async (type: string, expected: string) =>
     until(`${type} is ${expected}`, generousMs, async () => {
       const { conditions } = (await (await fetch(`${service.urls["sidecar"]}/status`)).json()) as Status;

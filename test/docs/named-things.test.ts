@@ -43,7 +43,7 @@ const commands: Readonly<Record<string, string>> = Object.fromEntries(
 );
 
 /** Metrics that no service exposes; a histogram `x` has the series `x_bucket`, `x_sum` and `x_count`. */
-function findGoneMetrics(text: string): readonly string[] {
+function findRemovedMetrics(text: string): readonly string[] {
   return [...text.matchAll(/\bgatehouse_[a-z0-9_]+/g)]
     .map(([name]) => name)
     .filter((name) => !metrics.has(name) && !metrics.has(name.replace(/_(?:bucket|sum|count)$/, "")));
@@ -88,7 +88,7 @@ function findGoneOptions(text: string): readonly string[] {
 
 describe.each(pages)("$path", ({ text }) => {
   it("names only existing metrics, alerts and condition reasons", () => {
-    expect([...findGoneMetrics(text), ...findGoneAlerts(text), ...findGoneReasons(text)]).toEqual([]);
+    expect([...findRemovedMetrics(text), ...findGoneAlerts(text), ...findGoneReasons(text)]).toEqual([]);
   });
 
   it("names only existing variables and options", () => {

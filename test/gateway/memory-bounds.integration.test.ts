@@ -14,7 +14,7 @@ import { startLargeResponseNode, type LargeResponseNode } from "./large-answer-n
 const heapMiB = 128;
 const totalBytes = 56 * 1_024 * 1_024;
 /** Share of `totalBytes` that is added for clients that use little. */
-const marginShare = 1 / 8;
+const marginRatio = 1 / 8;
 /**
  * Memory limit of the process in any case: that of a container of 512 MiB, minus memory outside the process.
  */
@@ -239,7 +239,7 @@ describe("the gateway with little memory", () => {
     );
     await until("the cache shrinks in favour of responses", waitMs, async () => {
       const { held, cached } = await readMemory();
-      expect(held + cached).toBeLessThanOrEqual(totalBytes * (1 + marginShare));
+      expect(held + cached).toBeLessThanOrEqual(totalBytes * (1 + marginRatio));
       return cached < filled.cached - answerBytes && held > totalBytes / 4;
     });
     await expectOthersServed();

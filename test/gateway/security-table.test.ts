@@ -32,7 +32,7 @@ const named: readonly Named[] = [...table.matchAll(/`(gateway\.[\w.]+)`, ([^;→
   ([, name = "", stated = ""]) => ({ name, stated: stated.trim() }),
 );
 
-/** Settings of other services whose default a row states after the name. */
+/** Settings of other services; the row has the default after the name. */
 const namedElsewhere = [...table.matchAll(/^- \*\*(.+?)\*\*: (.+?) → /gm)].flatMap(([, resource = "", bound = ""]) =>
   [...bound.matchAll(/`(?!gateway\.)([\w.]+)`, ([^;,]*)/g)].map(([, name = "", stated = ""]) => ({
     resource,

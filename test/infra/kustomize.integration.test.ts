@@ -28,7 +28,7 @@ beforeAll(async () => {
   tree = await readTree(directory);
 }, timeout);
 
-/** Every file below a directory except the README, by its path in it. */
+/** Every file in a directory except the README, keyed by its path relative to that directory. */
 async function readTree(at: string): Promise<ReadonlyMap<string, string>> {
   const paths = await readdir(at, { recursive: true });
   const files: [string, string][] = [];

@@ -25,8 +25,8 @@ const staysInEnvironment: Readonly<Record<string, RegExp>> = {
 };
 
 /**
- * Containers that are replaced once, because since the last version their hot-reloaded files come from a volume, through which they
- * hot-restart, or because a node.conf is no longer taken from earlier locations. Applies the resulting differences to the last version's
+ * Containers that this upgrade replaces once: their hot-reloaded files moved to a volume, or node.conf is no longer read from its earlier
+ * locations. Applies the resulting differences to the last version's
  * inputs.
  */
 const replacedOnce: Readonly<Record<string, (state: Inputs) => Inputs>> = {
@@ -69,7 +69,7 @@ function nameOf(variable: string): string {
 }
 
 /** The inputs with sorted variables, because their order is no reason to replace anything here. */
-function inNoOrder(inputs: Inputs): Inputs {
+function sortVariables(inputs: Inputs): Inputs {
   return Array.isArray(inputs["envs"]) ? { ...inputs, envs: inputs["envs"].toSorted() } : inputs;
 }
 
@@ -98,7 +98,7 @@ describe.each(Object.entries(recordedStacks))("pulumi up over the last release's
       const change = before.urn.includes("docker:index/container:Container::") ? replacedOnce[name] : undefined;
       const compared = pickComparedInputs(replacing, { state, ignoreChanges });
       if (change === undefined) expect(compared, before.urn).toEqual(state);
-      else expect(inNoOrder(compared), before.urn).toEqual(inNoOrder(change(state)));
+      else expect(sortVariables(compared), before.urn).toEqual(sortVariables(change(state)));
     }
   });
 

@@ -3,7 +3,7 @@ import { buildPhases, buildSample, target, buildUpSample, type AlertCase } from 
 const who = target.instance;
 const build = (service: string, values: string) =>
   buildSample("gatehouse_build_info", { service, version: "0.1.0", node: "v26" }, values);
-/** Prometheus's own metric for a target that was scraped with its service's label. */
+/** `up`, Prometheus's own metric, for a target with its service's label. */
 const labelled = (name: string, service: string) =>
   `${name}{job="${target.job}",instance="${who}",gatehouse="${service}"}`;
 /** A target that can't be scraped has no series. */

@@ -14,7 +14,7 @@ import {
   beginsAs,
   statesByLevel,
   type Fault,
-  type StruckNode,
+  type FaultyNode,
   findConditionStatus,
   metricValues,
 } from "./faults/fault.ts";
@@ -53,7 +53,7 @@ async function readReports(url: string | undefined) {
   return { readyz, ...status, metrics: await (await ask("/metrics")).text() };
 }
 
-async function struckNode() {
+async function createFaultyNode() {
   const resources = new AsyncDisposableStack();
   onTestFinished(() => resources.disposeAsync());
   const node = resources.use(await createFakeNode());
@@ -62,7 +62,7 @@ async function struckNode() {
   return { resources, struck: { node, stateDirectory, resources: resources.use(new AsyncDisposableStack()) } };
 }
 
-async function startBeside(struck: StruckNode, settings: Readonly<Record<string, string>>) {
+async function startBeside(struck: FaultyNode, settings: Readonly<Record<string, string>>) {
   const { node, stateDirectory } = struck;
   return runSidecar(node, { GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: stateDirectory, ...quick, ...settings });
 }
@@ -78,7 +78,7 @@ async function expectShown({
   const row = shownConditions.find(({ condition }) => condition[0] === type && condition[1] === reason);
   if (row === undefined) throw new Error(`no row for ${type} ${reason}`);
   const shown = verdict === undefined ? row : { ...row, verdict, readyz: 503 };
-  const { resources, struck } = await struckNode();
+  const { resources, struck } = await createFaultyNode();
   const own = (await settings?.(struck)) ?? {};
   await prepare?.(struck);
   await struck.node.start();

@@ -55,7 +55,7 @@ async function startSidecar(env: Readonly<Record<string, string>>, constants?: C
 }
 
 /** Starts a healthy node that counts its checks. */
-async function serveCountedNode() {
+async function serveRequestCountingNode() {
   let looks = 0;
   const answer = respondToRpc({ ...goodResponses, eth_blockNumber: risingHeight });
   const node = await serveNode((request, response) => {
@@ -68,7 +68,7 @@ async function serveCountedNode() {
 test.skipIf(nameServer === undefined)(
   `keeps querying a node while no name server responds to other names, and reports once why its WebSocket does not respond${why}`,
   async () => {
-    await using node = await serveCountedNode();
+    await using node = await serveRequestCountingNode();
     const references = ["one", "two", "three"].map((label) => `http://${label}-reference.test:8545`);
     await using sidecar = await startSidecar(
       {

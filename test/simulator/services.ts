@@ -14,7 +14,7 @@ import { callInProcess } from "#resource-server/facilitators/facilitator-in-proc
 import { createPaymentsInFlight } from "#resource-server/sale/claim-settlement.ts";
 import type { SaleOutcome } from "#resource-server/sale/sale-outcome.ts";
 import { createSales, type SaleRequest } from "#resource-server/sale/sale.ts";
-import { resumeSettlements } from "#resource-server/sale/settlement-resumer.ts";
+import { resumeSettlements } from "#resource-server/sale/resume-settlements.ts";
 import { schemes } from "#x402/schemes.ts";
 import { authorizer } from "./channel-payments.ts";
 import type { SignedOffer } from "./signed-offers.ts";

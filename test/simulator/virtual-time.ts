@@ -66,7 +66,7 @@ export function createVirtualTime(seed: number, startMs: number): VirtualTime {
 /** Waits until all microtasks have run: only then does Node run a tick that a microtask scheduled. */
 const finishMicrotasks = () => new Promise<void>((resolve) => process.nextTick(resolve));
 
-/** Binary heap, by time and order. */
+/** Binary heap, ordered by time, then by insertion. */
 function createEventQueue(): Readonly<{ add: (event: Event) => void; next: () => Event | undefined }> {
   const heap: Event[] = [];
   const at = (index: number) => heap[index] as Event;

@@ -162,7 +162,7 @@ async function observeSeller(payload: unknown, offers: readonly PaymentRequireme
       settleTimeoutMs: 1_000,
       offers: () => [],
     },
-    { client: createAgreeingClient(asked), log, clock, signal: new AbortController().signal },
+    { client: createAcceptingClient(asked), log, clock, signal: new AbortController().signal },
   );
   const sales = createSales(
     { inFlightMax: 2 },
@@ -198,7 +198,7 @@ function describeClaim({ key, digest, validBefore, payload }: NewClaim): object 
 }
 
 /** Creates a facilitator that accepts every payment, and records the hashes of the received bodies. */
-function createAgreeingClient(asked: string[]): HttpClient {
+function createAcceptingClient(asked: string[]): HttpClient {
   return async ({ path, body }) => {
     if (path === "/supported") return respondJson({ kinds: [{ x402Version: 2, scheme: "exact", network }] });
     asked.push(`${path} ${hash("sha256", String(body))}`);

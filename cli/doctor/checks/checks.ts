@@ -134,7 +134,7 @@ function* checkConditions({ service, configuration, status }: InspectedService):
 }
 
 /** Number of settlements that the signer's balance must cover at the current gas price. */
-const settlementsMin = 100n;
+const minSettlements = 100n;
 const gwei = 1_000_000_000;
 
 async function* checkSigner(service: InspectedService): AsyncGenerator<Judgement> {
@@ -162,12 +162,12 @@ async function checkBalance(key: Secret, { rpcUrl, gasLimit, maxFeePerGasGwei }:
     }
     const most = BigInt(Math.round(maxFeePerGasGwei * gwei));
     const cost = BigInt(gasLimit) * (gasPrice < most ? gasPrice : most);
-    const settlements = cost === 0n ? settlementsMin : held / cost;
+    const settlements = cost === 0n ? minSettlements : held / cost;
     const shown = `its signer ${address} holds ${formatEther(held)} in native currency`;
-    if (held > 0n && settlements >= settlementsMin) {
-      return ["ok", `${shown}, enough for ${settlementsMin} settlements at the current gas price`];
+    if (held > 0n && settlements >= minSettlements) {
+      return ["ok", `${shown}, enough for ${minSettlements} settlements at the current gas price`];
     }
-    const fix = `top it up: ${formatEther(cost * settlementsMin)} is enough for ${settlementsMin}`;
+    const fix = `top it up: ${formatEther(cost * minSettlements)} is enough for ${minSettlements}`;
     return ["failed", `${shown}, enough for ${settlements} settlements at the current gas price; ${fix}`];
   } catch (error) {
     if (!(error instanceof NoJsonRpcResponseError)) throw error;

@@ -16,7 +16,7 @@ export type ListenerCapacity = Readonly<{
   hasRoom: () => boolean;
   /** Closes idle connections of other listeners; false if there are none. */
   shedElsewhere: () => boolean;
-  /** Called when a limit was reached. */
+  /** Called when a limit is reached. */
   wasFull: () => void;
   metrics: ConnectionMetrics;
   clock: () => number;

@@ -196,8 +196,9 @@ async function settleDeclined(
 }
 
 /**
- * Starts the engine of one of several replicas. Each accepts payments, checks them and reports their outcome; one at a time settles for
- * all, because the signers' nonces are sequential, and another takes over when it fails. They communicate only through the database.
+ * Starts the engine of one of several replicas. Each accepts payments, checks them and reports their outcome; only one, the leader, settles
+ * for all of them, because the signers' nonces are sequential, and another takes over when it fails. They communicate only through the
+ * database.
  */
 export function startSharedEngine(context: SettlementContext, sharedLedger: SharedLedger): Engine {
   const { requests } = sharedLedger;

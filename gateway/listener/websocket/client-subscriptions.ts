@@ -10,7 +10,7 @@ import { findTier } from "../../policy.ts";
 import type { ListenerContext } from "../listener-context.ts";
 import type { ClientSender, ConnectedClient } from "./client-sender.ts";
 
-/** Max notifications that may wait for the response to their subscription; beyond that, the client is closed. */
+/** Max notifications that may wait for the response to their subscription; beyond that, the client's connection is closed. */
 const queuedNotificationsMax = 1_000;
 /** Close code of a server that restarts (IANA WebSocket close code registry). */
 const serviceRestart = 1012;

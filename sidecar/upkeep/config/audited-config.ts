@@ -78,7 +78,7 @@ async function findContent(
 }
 
 const keysMax = 10;
-const keyLettersMax = 120;
+const maxKeyLength = 120;
 
 /** Lists the keys whose values differ, without the values, which may be secrets: `a.b changed, a.c added`. Pure. */
 export function describeEdit(contentBefore: JsonObject, after: JsonObject): string {
@@ -100,5 +100,5 @@ function* listDifferences(contentBefore: JsonObject, after: JsonObject, prefix: 
 }
 
 function cutPath(path: string): string {
-  return path.length <= keyLettersMax ? path : `${path.slice(0, keyLettersMax)}…`;
+  return path.length <= maxKeyLength ? path : `${path.slice(0, maxKeyLength)}…`;
 }

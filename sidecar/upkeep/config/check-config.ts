@@ -12,7 +12,7 @@ import { isClockUnchanged } from "#daemon/clock.ts";
 import type { Permissions } from "../adoption/authority.ts";
 import type { AuditedConfig, UpkeepState } from "../state/upkeep-state.ts";
 
-/** Outcome of a check. `again`: the file has changed during the check; `wakeInMs`: time until the next check is due. */
+/** Outcome of a check. `again`: the file changed during the check; `wakeInMs`: time until the next check is due. */
 export type Judgement = Readonly<{
   again: boolean;
   wakeInMs?: number;

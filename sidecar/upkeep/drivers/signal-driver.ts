@@ -41,14 +41,14 @@ export function createSignalDriver({ processName: nameNow, timeoutMs }: SignalDr
       const processName = nameNow();
       const otherProcesses = await findOtherProcesses();
       const named = otherProcesses.filter((process) => isNamed(process, processName));
-      if (named.length > 0) return Math.min(...(await Promise.all(named.map(readStartOrNow))));
+      if (named.length > 0) return Math.min(...(await Promise.all(named.map(readStartTimeOrNow))));
       // If no container in a shared namespace is running, only the process that holds the namespace open remains.
       return otherProcesses.length === 1 && otherProcesses[0]?.pid === namespaceHolder ? "not-running" : "unknown";
     },
   };
 }
 
-async function readStartOrNow({ pid }: ObservedProcess): Promise<number> {
+async function readStartTimeOrNow({ pid }: ObservedProcess): Promise<number> {
   return (await readProcessStart(pid, systemClock))?.wallMs ?? systemClock.wallMs();
 }
 

@@ -5,7 +5,7 @@ import type { RestartBudget } from "./restart-budget.ts";
 import { Cron } from "croner";
 
 export type DueRestart = Readonly<{
-  /** `unverified`: the restart was made, and only its verification is missing. */
+  /** `unverified`: the node was restarted, and only the verification is outstanding. */
   cause: (typeof restartCauses)[number];
   reason: string;
   firstReason?: string;

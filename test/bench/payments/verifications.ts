@@ -19,10 +19,10 @@ const x402RsShare = 0.36 / 3.3;
 /** CPU and rate of valid payments against the others, and rate of invalid ones, which cost no call. */
 export const verificationLines: PaymentLines = {
   name: "verify",
-  measure: async (setup) => [...(await measureValid(setup)), ...(await measureInvalid(setup))],
+  measure: async (setup) => [...(await measureValidPayments(setup)), ...(await measureInvalid(setup))],
 };
 
-async function measureValid(setup: BenchSetup): Promise<readonly Figure[]> {
+async function measureValidPayments(setup: BenchSetup): Promise<readonly Figure[]> {
   const { sides, place } = setup;
   const sign = (count: number) => signBodies(place.token, count);
   const requests = { ours: ownRequests, others: otherRequests };

@@ -220,7 +220,7 @@ describe("a client batch at the node", () => {
     expect(node.batches).toEqual([5, 5]);
   });
 
-  it("sends transactions individually, each after the response to the previous one, and reads in order around them", async () => {
+  it("sends transactions one at a time, each after the previous response, and keeps reads in order relative to them", async () => {
     const order: string[] = [];
     node.respondAs(({ id, method }, response) => {
       order.push(`${method} ${String(id)} asked`);

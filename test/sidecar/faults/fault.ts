@@ -4,7 +4,7 @@ import type { FakeNode } from "#sidecar/testing/fake-node.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 
 /** The node and sidecar affected by a fault. */
-export type StruckNode = Readonly<{
+export type FaultyNode = Readonly<{
   node: FakeNode;
   stateDirectory: string;
   /** Servers and mounts of the fault, for the duration of the test. */
@@ -18,14 +18,14 @@ export type Fault = Readonly<{
   condition: readonly [ConditionType, string];
   /** Start of the condition's message, in which `…` matches anything. */
   reads: string;
-  /** Set where another condition that the fault causes determines the verdict. */
+  /** Set if the fault also causes another condition, which determines the verdict. */
   verdict?: "down";
   /** The sidecar's settings; a function if they are known only when the test runs. */
-  settings?: (struck: StruckNode) => Promise<Readonly<Record<string, string>>> | Readonly<Record<string, string>>;
+  settings?: (struck: FaultyNode) => Promise<Readonly<Record<string, string>>> | Readonly<Record<string, string>>;
   /** Runs before the node starts. */
-  prepare?: (struck: StruckNode) => Promise<unknown>;
+  prepare?: (struck: FaultyNode) => Promise<unknown>;
   /** Causes the fault once the sidecar has reported the node as healthy; absent: the fault exists from the start. */
-  strike?: (struck: StruckNode, gatewayUrl: string) => Promise<unknown>;
+  strike?: (struck: FaultyNode, gatewayUrl: string) => Promise<unknown>;
 }>;
 
 /** Whether a text starts as expected, where `…` matches anything. */

@@ -4,26 +4,26 @@ import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { createWriterLock } from "#sidecar/upkeep/config/writer-lock.ts";
 import { writeOwnedConfig } from "../../support/node/owned-node.ts";
-import type { Fault, StruckNode } from "./fault.ts";
+import type { Fault, FaultyNode } from "./fault.ts";
 
 const run = promisify(execFile);
 
 /** Writes content to node.conf. */
 const holds =
   (content: string | Uint8Array) =>
-  ({ node }: StruckNode) =>
+  ({ node }: FaultyNode) =>
     writeFile(node.configPath, content);
 
 /** Replaces node.conf with something else. */
 const replacedBy =
   (make: (path: string) => Promise<unknown>) =>
-  async ({ node }: StruckNode) => {
+  async ({ node }: FaultyNode) => {
     await rm(node.configPath);
     await make(node.configPath);
   };
 
-const right = ({ node }: StruckNode) => writeOwnedConfig(node.workspace, "node-7");
-const drifted = (struck: StruckNode) => right(struck).replaceAll("storage_cetina", "pamir_cetina");
+const right = ({ node }: FaultyNode) => writeOwnedConfig(node.workspace, "node-7");
+const drifted = (struck: FaultyNode) => right(struck).replaceAll("storage_cetina", "pamir_cetina");
 
 /** A fault of node.conf during which the last valid version stays active. */
 const unusable = (what: string, reason: string, reads: string, strike: NonNullable<Fault["strike"]>): Fault => ({

@@ -3,14 +3,14 @@ import { join } from "node:path";
 import { respondToRpc, goodResponses, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
 import { pause } from "#daemon/time.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
-import type { Fault, StruckNode } from "./fault.ts";
+import type { Fault, FaultyNode } from "./fault.ts";
 
 /** Starts a server in place of the node's RPC, or of another node's, and returns its URL. */
-async function serveRpc({ resources }: StruckNode, response: Parameters<typeof serveNode>[0]): Promise<string> {
+async function serveRpc({ resources }: FaultyNode, response: Parameters<typeof serveNode>[0]): Promise<string> {
   return resources.use(await serveNode(response)).url;
 }
 
-const rpcIs = (response: Parameters<typeof serveNode>[0]) => async (struck: StruckNode) => ({
+const rpcIs = (response: Parameters<typeof serveNode>[0]) => async (struck: FaultyNode) => ({
   GATEHOUSE_SIDECAR_NODE_HTTP_URL: await serveRpc(struck, response),
   GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
 });
@@ -46,7 +46,7 @@ async function keepReading(gatewayUrl: string, signal: AbortSignal): Promise<voi
 
 const farAhead = respondToRpc({ eth_blockNumber: () => "0x7fffffff" });
 
-async function sendSignal({ node }: StruckNode, signal: NodeJS.Signals): Promise<void> {
+async function sendSignal({ node }: FaultyNode, signal: NodeJS.Signals): Promise<void> {
   process.kill(Number(await readFile(join(node.workspace, "node.pid"), "utf8")), signal);
 }
 

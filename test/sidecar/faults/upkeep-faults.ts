@@ -1,11 +1,11 @@
 import { chmod, rm, symlink, writeFile } from "node:fs/promises";
 import { writeOwnedConfig } from "../../support/node/owned-node.ts";
-import type { Fault, StruckNode } from "./fault.ts";
+import type { Fault, FaultyNode } from "./fault.ts";
 
 /** Replaces node_cli with another program. */
 const toolIs =
   (script: string) =>
-  async ({ node }: StruckNode) => {
+  async ({ node }: FaultyNode) => {
     const path = node.programs.tool;
     await rm(path);
     await writeFile(path, `#!/bin/sh\n${script}\n`);

@@ -81,7 +81,7 @@ async function runCorrection<Node extends Pick<FakeNode, "workspace" | "configPa
   return { node, good: await readFile(node.configPath, "utf8") };
 }
 
-/** Removes the sidecar's state, as before adoption. */
+/** Removes the sidecar's state, so that the node is as before its adoption. */
 export function forgetState({ workspace }: Pick<FakeNode, "workspace">): Promise<void> {
   return rm(join(workspace, "state"), { recursive: true });
 }

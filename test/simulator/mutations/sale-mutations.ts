@@ -42,7 +42,7 @@ export const saleMutations: FaultsByFile = {
       "DELETE FROM claims WHERE state = 'working' AND": "DELETE FROM claims WHERE state IN ('working', 'settling') AND",
     },
   },
-  "resource-server/sale/settlement-resumer.ts": {
+  "resource-server/sale/resume-settlements.ts": {
     "settlements without an outcome are not resumed": { "await resumeSettlement(claim, parts);": "" },
   },
   "x402/permit2-terms.ts": {

@@ -3,7 +3,7 @@ import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node
 import { generousMs, until } from "#daemon/testing/until.ts";
 import type { ConstantOverrides } from "../constant-overrides.ts";
 import { ask } from "./raw-call.ts";
-import { startSmallService, type SmallService } from "../../bounds/small-service.ts";
+import { startExampleService, type ExampleService } from "../../bounds/example-service.ts";
 
 /** Max wait of another caller's short call on a machine shared by many tests. */
 const shortCallMs = 10_000;
@@ -14,7 +14,7 @@ const shortCallMs = 10_000;
 export type SmallGateway = AsyncDisposable &
   Readonly<{
     node: FakeNode;
-    service: SmallService;
+    service: ExampleService;
     url: string;
     /** The other listeners; the admin port is always open. */
     urls: Readonly<{ private: string; internal: string; operations: string }>;
@@ -48,7 +48,7 @@ export async function startSmallGateway(
   }> = {},
 ): Promise<SmallGateway> {
   const node = await startFakeNode();
-  const service = await startSmallService(
+  const service = await startExampleService(
     "gateway",
     {
       GATEHOUSE_GATEWAY_NODE_HTTP_URL: node.httpUrl,

@@ -25,12 +25,12 @@ export type NodeBehaviour = Readonly<{
   exitCode: () => number;
 }>;
 
-type Claimed = Readonly<{ name: string; persistentVolumeClaim?: { claimName: string } }>;
+type MountedVolume = Readonly<{ name: string; persistentVolumeClaim?: { claimName: string } }>;
 type Pod = ClusterObject &
   Readonly<{
     spec: Readonly<{
       nodeName?: string;
-      volumes?: readonly Claimed[];
+      volumes?: readonly MountedVolume[];
       containers: readonly Readonly<{
         image: string;
         command?: readonly string[];

@@ -17,7 +17,8 @@ const looks = [
 ] as const;
 
 /**
- * Both widths and both colour schemes in a long run; otherwise one combination, by state and seed, so that over time each is checked.
+ * A long run checks both widths and both colour schemes; other runs check one combination, chosen by state and seed, so that over time each
+ * is checked.
  */
 function chooseLooks(state: string) {
   const at = [...state].reduce((sum, letter) => sum + letter.charCodeAt(0), seed) % looks.length;

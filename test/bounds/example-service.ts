@@ -8,7 +8,7 @@ import { startService, type ReadyUrls, type ServiceProcess } from "../support/se
 /** Memory of the container that the deployment gives to each service. */
 const containerMiB = 512;
 
-export type SmallService = ServiceProcess &
+export type ExampleService = ServiceProcess &
   Readonly<{
     /** Expects that the same process is still running, and has never exceeded its container's memory. */
     expectWell: () => void;
@@ -34,11 +34,11 @@ type SmallOptions = Readonly<{
 /** URL of the module that speeds up a process's clocks, imported before its program. */
 const acceleratedClock = new URL("accelerated-clock.ts", import.meta.url).href;
 
-export async function startSmallService(
+export async function startExampleService(
   service: string,
   env: Readonly<Record<string, string>>,
   { heapMiB = 96, accelerated, ...options }: SmallOptions = {},
-): Promise<SmallService> {
+): Promise<ExampleService> {
   const { clock = 1, monotonic = 1, waits = 1 } = accelerated ?? {};
   const query = `clock=${clock}&monotonic=${monotonic}&waits=${waits}`;
   const acceleration = accelerated === undefined ? "" : ` --import=${acceleratedClock}?${query}`;
