@@ -117,7 +117,7 @@ export async function startGateway(
     pause,
   });
   startedResources.use(listeners);
-  registerGauges(metrics, { gate: context.gate, memory, upstream, cache, listeners, head });
+  registerGauges(metrics, { gate: context.gate, limiter: context.limiter, memory, upstream, cache, listeners, head });
   const resources = startedResources.move();
   return {
     urls: listeners.urls,

@@ -2,12 +2,14 @@ import { Gauge, type Registry } from "prom-client";
 import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import type { Head } from "./chain/head.ts";
 import type { LoadGate } from "./limits/load-gate.ts";
+import type { RateLimiter } from "./limits/rate-limiter.ts";
 import type { Listeners } from "./listener/listeners.ts";
 import type { Node } from "./node.ts";
 import type { ResponseCache } from "./reads/response-cache.ts";
 
 export type GaugeSources = Readonly<{
   gate: LoadGate;
+  limiter: Pick<RateLimiter, "isShared">;
   memory: MemoryBudget;
   upstream: Node;
   cache: ResponseCache;
@@ -18,7 +20,7 @@ export type GaugeSources = Readonly<{
 /** Registers the gateway's state as gauges, read at scrape time. */
 export function registerGauges(
   metrics: Registry,
-  { gate, memory, upstream, cache, listeners, head }: GaugeSources,
+  { gate, limiter, memory, upstream, cache, listeners, head }: GaugeSources,
 ): void {
   const gauge = (name: string, help: string, read: () => number | undefined) =>
     new Gauge({
@@ -47,6 +49,11 @@ export function registerGauges(
   gauge("websocket_clients", "WebSocket clients on all listeners.", listeners.webSockets);
   gauge("subscriptions", "Subscriptions held by all clients.", listeners.subscriptions);
   gauge("upstream_subscriptions", "Subscriptions on the node.", () => upstream.hub.upstreamSubscriptions());
+  gauge(
+    "rate_store_connected",
+    "1 if rates are limited across replicas, 0 if the rate store doesn't respond; absent without rateStore.redisUrl.",
+    () => limiter.isShared && Number(limiter.isShared()),
+  );
   gauge("upstream_connected", "1 if the node's WebSocket is connected, 0 if not.", () => Number(upstream.isLinked()));
   gauge(
     "head_age_seconds",

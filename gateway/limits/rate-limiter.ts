@@ -16,6 +16,8 @@ export type RateLimiter = Readonly<{
   acquire: (key: string, costUnits: number, rates: Rates) => RateDecision | Promise<RateDecision>;
   /** Charges like `acquire`, but synchronously; absent if a store decides. */
   acquireNow?: (key: string, costUnits: number, rates: Rates) => RateDecision;
+  /** Returns whether the store responds, so that limits apply across replicas; absent without a store. */
+  isShared?: () => boolean;
   /**
    * Returns the milliseconds until this many units would fit, without charging them; undefined if they fit now, or if only a store knows.
    * Meant for requests that are cheaper to reject before they arrive.

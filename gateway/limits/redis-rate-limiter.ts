@@ -76,7 +76,7 @@ const accountKey = (key: string) => `gatehouse:rate:${key}`;
 export function createRedisRateLimiter(
   { url, timeoutMs, clients }: RedisRateLimiterOptions,
   { log, fallback, now }: Readonly<{ log: Logger; fallback: RateLimiter; now: () => number }>,
-): RateLimiter & Disposable & Readonly<{ isShared: () => boolean }> {
+): RateLimiter & Disposable & Required<Pick<RateLimiter, "isShared">> {
   const redis = connectRedis({ url, timeoutMs });
   const rejections = new LatestEntries<Rejection>(clients);
   let isShared = false;

@@ -121,6 +121,17 @@ export const gatewayCases: readonly AlertCase[] = [
     },
   },
   {
+    alert: "GatehouseRateStoreLost",
+    series: [buildSample("gatehouse_gateway_rate_store_connected", {}, buildPhases("1", "0"))],
+    silentAt: [9, 14],
+    firesAt: 16,
+    summary: `The gateway ${who} has no connection to Redis (0 rate stores).`,
+    nearMiss: {
+      series: [buildSample("gatehouse_gateway_rate_store_connected", {}, "1x90")],
+      silentAt: [16, 40],
+    },
+  },
+  {
     alert: "GatehouseLimiterSaturated",
     series: [
       calls("node", "0+60x119"),

@@ -93,7 +93,7 @@ const gatewayEvents = {
   call: { level: "info" },
   "call-slow": { level: "warn", runbook: "gateway-latency" },
   "rate-store-connected": { level: "info" },
-  "rate-store-lost": { level: "warn", act: "Check Redis and `rateStore.redisUrl`.", runbook: "limiter-saturated" },
+  "rate-store-lost": { level: "warn", act: "Check Redis and `rateStore.redisUrl`.", runbook: "rate-store-lost" },
   "batch-not-served": {
     level: "warn",
     act: "No action needed. If it recurs, lower the gateway's batch size for the node.",

@@ -149,6 +149,7 @@ describe.skipIf(!hasRedis)(`a store that becomes unavailable${why}`, () => {
       return all;
     };
     await until("the store is reached", generousMs, () => reported(isHeld) === 1);
+    await one.shows("gatehouse_gateway_rate_store_connected 1");
     await until("both have read their limit from it", generousMs, async () =>
       (await statuses()).every((status) => status === 429),
     );
@@ -157,6 +158,7 @@ describe.skipIf(!hasRedis)(`a store that becomes unavailable${why}`, () => {
     await post(one.url, coinbase);
     expect((await post(one.url, coinbase)).status).toBe(429);
     expect(reported(isAlone)).toBe(1);
+    await one.shows("gatehouse_gateway_rate_store_connected 0");
 
     await using secondResources = new AsyncDisposableStack();
     secondResources.use(await startRedis(port));
