@@ -117,7 +117,7 @@ it("limits the concurrent requests to the engine proxy, and its connections", as
   const rejectedResponse = await ask("GET", inspect);
   expect([rejectedResponse.status, rejectedResponse.text]).toEqual([
     503,
-    expect.stringContaining("too many requests at one time"),
+    expect.stringContaining("too many concurrent requests"),
   ]);
   answer = wellAnswers;
   for (const response of waiting) wellAnswers({ url: inspect } as IncomingMessage, response);
