@@ -130,10 +130,11 @@ export async function buy(purchase: Purchase, ask: Ask, world: World, chains: Vi
       );
       const verdicts = await Promise.all(responses);
       const find = (wanted: Verdict["kind"]) => verdicts.find(({ kind }) => kind === wanted);
-      // A wallet with a toggled verdict may reject one copy and confirm another, and so may replicas that verify a signed approval: each
-      // knows other pending payments of the payer. A buyer's own seller settles a confirmed copy, whatever became of the others.
-      const isSplit = weather.seller === "direct" && weather.replicas > 1 && offer.signing.approval !== undefined;
-      const isUncertain = (isFickle || isSplit) && verdicts.some(({ kind }) => kind !== "rejected");
+      // Copies are checked separately: a wallet with a toggled verdict may reject one and confirm another, and so may replicas, because
+      // another payment may hold the nonce or the balance during only one of the checks. A buyer's own seller settles a confirmed copy,
+      // whatever became of the others.
+      const mayDiffer = isFickle || (weather.seller === "direct" && weather.replicas > 1);
+      const isUncertain = mayDiffer && verdicts.some(({ kind }) => kind !== "rejected");
       const verdict = find("sold") ?? (isUncertain ? find("again") : find("rejected")) ?? verdicts[0];
       if (verdict === undefined) throw new TypeError("no verdict");
       note(`${name}, payment ${which}: ${verdict.kind}${"reason" in verdict ? ` (${verdict.reason})` : ""}`);
