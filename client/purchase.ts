@@ -31,7 +31,7 @@ const requestTimeoutMs = 60_000;
 
 const tooLittle = /insufficient_(balance|funds)/;
 /** Reasons given for a payment whose nonce was already used. */
-const nonceUsed = /nonce_already_used|duplicate_settlement/;
+const nonceUsed = /nonce_already_used|permit2_invalid_nonce|duplicate_settlement/;
 
 /**
  * @throws {TokenAmountError} when a limit has more decimal digits than the token. @throws {PaymentFileError} when `paymentFile` is unusable.
