@@ -39,7 +39,7 @@ describe("outputs of a stack on Docker", () => {
     const { tryThis } = buildStackOutputs(parseConfig({ tokenAddress, payTo: address, signerPrivateKey: key, routes }));
     expect(tryThis[1]).toBe("curl -si -X POST http://127.0.0.1:4021/report");
     expect(tryThis.at(-1)).toBe(
-      `gatehouse pay http://127.0.0.1:4021/report --method POST --max-amount 0.05 --asset ${tokenAddress} --decimals 6 --key-file <payer's key>`,
+      `gatehouse pay http://127.0.0.1:4021/report --method POST --max-amount 0.05 --asset ${tokenAddress} --rpc-url http://127.0.0.1:8545 --key-file <payer's key>`,
     );
   });
 

@@ -81,7 +81,7 @@ function listDockerEndpoints(config: StackConfig): Endpoints {
       `curl -s ${gateway} -H 'Content-Type: application/json' -d ${body}`,
       formatUnpaidRequest(config, resourceServer),
       `curl -s ${status}/status`,
-      ...listPurchaseCommands(config, resourceServer),
+      ...listPurchaseCommands(config, { gateway, server: resourceServer }),
     ],
   };
 }
@@ -107,7 +107,10 @@ function listKubernetesEndpoints(config: StackConfig): Endpoints {
         ? `${forward}/resource-server ${server.http}`
         : formatUnpaidRequest(config, resourceServer),
       `${forward}/sidecar-status ${sidecar.status}`,
-      ...listPurchaseCommands(config, resourceServer ?? `http://127.0.0.1:${server.http}`),
+      ...listPurchaseCommands(config, {
+        gateway: gateway ?? formatLoopbackUrl(sidecar.rpc),
+        server: resourceServer ?? formatLoopbackUrl(server.http),
+      }),
     ],
   };
 }
@@ -122,12 +125,15 @@ const pricedRoute = z.object({ accepts: z.object({ price: z.string().startsWith(
  * Lists the commands that buy the first paid route of a stack, using the devnet's account or the reader's own. Pulumi displays only 150
  * characters of each, too few for this program's whole path.
  */
-function listPurchaseCommands({ devAccounts: isDev, routes, tokenAddress, chainId }: StackConfig, server: string) {
+function listPurchaseCommands(
+  { devAccounts: isDev, routes, tokenAddress, chainId }: StackConfig,
+  { gateway, server }: Readonly<{ gateway: string; server: string }>,
+) {
   const { method, path, sold } = findFirstRoute(routes);
   const price = (pricedRoute.safeParse(sold).data ?? sampleOffer).accepts.price.slice(1);
   const options = [
     ...(method === "GET" ? [] : [`--method ${method}`]),
-    `--max-amount ${price} --asset ${tokenAddress} --decimals 6`,
+    `--max-amount ${price} --asset ${tokenAddress} --rpc-url ${gateway}`,
     ...(chainId === 1_672 ? [] : [`--network eip155:${chainId}`]),
     ...(isDev ? [] : ["--key-file <payer's key>"]),
   ];
