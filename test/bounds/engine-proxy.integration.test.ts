@@ -173,7 +173,7 @@ it("limits the engine proxy's log lines about rejected calls", async () => {
   expect(proxy.output().length - before).toBeLessThan(20_000);
 });
 
-it("limits how often the engine proxy restarts the node", async () => {
+it("limits the restarts of the node by the engine proxy", async () => {
   for (let made = 0; made < 12; made += 1) expect((await ask("POST", restart)).status).toBe(204);
   const rejectedResponse = await ask("POST", restart);
   expect([rejectedResponse.status, rejectedResponse.text]).toEqual([

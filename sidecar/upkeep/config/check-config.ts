@@ -3,7 +3,8 @@ import { isResponding } from "#health/rpc-state.ts";
 import { parseConfig } from "#node/conf/document.ts";
 import type { ConfigContext } from "./config-context.ts";
 import type { ConfigReading } from "./config-file.ts";
-import { isReplaceable, type ConfigProblemReason } from "#node/conf/problem.ts";
+import { preventsEachStart, trackContent } from "./content-times.ts";
+import { isReplaceable } from "#node/conf/problem.ts";
 import type { ConfigValidity, ConfigWriteResult } from "./config-observation.ts";
 import { replaceConfig } from "./config-writer.ts";
 import { reportEdit } from "./audited-config.ts";
@@ -21,8 +22,6 @@ export type Judgement = Readonly<{
 
 export type ConfigCheck = Readonly<{ reading: ConfigReading; auditedBefore: AuditedConfig | undefined }>;
 
-const unreadableToNode: ReadonlySet<ConfigProblemReason> = new Set(["FileMissing", "Empty", "NotText", "Truncated"]);
-
 /**
  * Records whether node.conf is usable. An unusable one that doesn't change for `upkeep.restoreAfterMs` is replaced with the last good one,
  * because a node that restarts on its own couldn't start with it. If the sidecar itself left the node down, it is replaced immediately.
@@ -33,7 +32,7 @@ export async function checkConfig(
   context: ConfigContext,
 ): Promise<Judgement> {
   const { settings, config, place, state, metrics, clock, clockAtStart } = context;
-  recordContent(reading, context);
+  config.note(trackContent(config.now(), reading, clock));
   await reportEdit(reading, auditedBefore, context);
   metrics.configValid(reading.ok);
   const say = (validity: ConfigValidity) => config.note({ validity });
@@ -59,18 +58,6 @@ export async function checkConfig(
   // The content may have been there long before the sidecar saw it, and is about to be replaced.
   await reportEdit(reading, auditedBefore, context, Infinity);
   return writeBack(reading, good.content, context);
-}
-
-function recordContent(reading: ConfigReading, { config, clock }: ConfigContext): void {
-  const before = config.now();
-  const { contentHash } = reading;
-  const problemReason = reading.ok ? undefined : reading.problem.reason;
-  const isAnother = contentHash !== before.contentHash || problemReason !== before.problemReason;
-  if (isAnother || before.contentSinceMs === 0) {
-    const otherAtMs = before.checkedAtMs ?? 0;
-    config.note({ contentHash, problemReason, contentSinceMs: clock.monotonicMs(), otherAtMs });
-  }
-  config.note({ checkedAtMs: clock.wallMs() });
 }
 
 /** Whether the sidecar itself left the node down and must start it. */
@@ -106,7 +93,7 @@ async function writeBack(
   const { problem } = reading;
   // A node that responds can't have started with unreadable content, so it is still running with the previous content. A node that is down
   // may need to be started.
-  if (!isResponding(health.facts()) || !unreadableToNode.has(problem.reason)) state.nodeHas.set("unknown");
+  if (!isResponding(health.facts()) || !preventsEachStart(problem.reason)) state.nodeHas.set("unknown");
   const restored = `${basename(place.layout().configPath)}: restored to the last good version.`;
   const written = await replaceConfig(reading, content, [{ message: restored, why: problem.message }], context);
   if (written.ok || written.reason === "ChangedMeanwhile") return { again: true };

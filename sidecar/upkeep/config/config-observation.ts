@@ -1,6 +1,7 @@
 import type { Observation } from "#health/observation.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
-import { isUnusableByNode, type ConfigProblem, type ConfigProblemReason } from "#node/conf/problem.ts";
+import { isUnusableByNode, type ConfigProblem } from "#node/conf/problem.ts";
+import type { ContentTimes } from "./content-times.ts";
 import { type Plan, findWrite } from "../plan/plan.ts";
 import { describeChange } from "#node/conf/monitor-change.ts";
 import type { ConditionReport } from "#status/condition.ts";
@@ -41,30 +42,23 @@ export type OtherWriter = Readonly<
 >;
 
 /** What is known about node.conf. It is lost when the sidecar exits; rebuilding it only takes time. */
-export type ConfigState = Readonly<{
-  /** Hash of the content at the last iteration, and when it last changed (monotonic). */
-  contentHash?: string | undefined;
-  contentSinceMs: number;
-  /** Times of the last check and of the last check that found different content (wall clock). */
-  checkedAtMs?: number | undefined;
-  otherAtMs: number;
-  /** Problem found at the last iteration. Needed because unreadable content has no hash. */
-  problemReason?: ConfigProblemReason | undefined;
-  validity?: ConfigValidity | undefined;
-  mayReportVersion: boolean;
-  document?: ConfigDocument | undefined;
-  lastUsable?: Readonly<{ contentHash: string; bytes: Uint8Array }> | undefined;
-  /**
-   * Fingerprint of the configuration that the node read before node.conf drifted, and when that was last certain (wall clock).
-   */
-  previousFingerprint?: Readonly<{ fingerprint: string; untilMs: number }> | undefined;
-  comparison?: ConfigComparison | undefined;
-  otherWriter?: OtherWriter | undefined;
-  corrected: readonly string[];
-  goodHash?: string | undefined;
-  /** Message, including the remedy, if correct content couldn't be stored as good. */
-  goodNotKept?: string | undefined;
-}>;
+export type ConfigState = ContentTimes &
+  Readonly<{
+    validity?: ConfigValidity | undefined;
+    mayReportVersion: boolean;
+    document?: ConfigDocument | undefined;
+    lastUsable?: Readonly<{ contentHash: string; bytes: Uint8Array }> | undefined;
+    /**
+     * Fingerprint of the configuration that the node read before node.conf drifted, and when that was last certain (wall clock).
+     */
+    previousFingerprint?: Readonly<{ fingerprint: string; untilMs: number }> | undefined;
+    comparison?: ConfigComparison | undefined;
+    otherWriter?: OtherWriter | undefined;
+    corrected: readonly string[];
+    goodHash?: string | undefined;
+    /** Message, including the remedy, if correct content couldn't be stored as good. */
+    goodNotKept?: string | undefined;
+  }>;
 
 export type ObservedConfig = Observation<ConfigState>;
 

@@ -170,7 +170,9 @@ test("restarts a node whose startup overwrites node.conf twice, and not again un
   const { ops } = node.programs;
   await writeFile(template, driftedConfig);
   await rename(ops, `${ops}-itself`);
-  const script = `#!/bin/sh\n[ "$1" = start ] && cp ${template} ${node.configPath}\nexec ./ops-itself "$@"\n`;
+  // The sidecar may see the file while it is empty.
+  const write = `{ : > ${node.configPath}; sleep 0.1; cp ${template} ${node.configPath}; }`;
+  const script = `#!/bin/sh\n[ "$1" = start ] && ${write}\nexec ./ops-itself "$@"\n`;
   await writeFile(ops, script, { mode: 0o755 });
   await node.start();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100" });
