@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readSendOutcome } from "./chain.ts";
+import { createChain, readSendOutcome } from "./chain.ts";
 
 test.each([
   ["already known", "accepted"],
@@ -18,4 +18,20 @@ test.each([
 
 test("classifies a transaction hash as accepted", () => {
   expect(readSendOutcome({ ok: true, result: "0x12" })).toEqual({ kind: "accepted" });
+});
+
+test("simulates a call with a gas price of zero, as on a chain without fees", async () => {
+  const sent: unknown[] = [];
+  const call = async (_method: string, params: readonly unknown[]) => {
+    sent.push(JSON.parse(JSON.stringify(params)));
+    return { ok: true, result: "0x" } as const;
+  };
+  const { simulate } = createChain({ rpc: { call } });
+  await simulate({ to: "0x01", data: "0x", gas: 0, gasPrice: 0n });
+  await simulate({ to: "0x01", data: "0x" });
+  const shared = { to: "0x01", data: "0x" };
+  expect(sent).toEqual([
+    [{ ...shared, gas: "0x0", gasPrice: "0x0" }, "pending"],
+    [shared, "pending"],
+  ]);
 });

@@ -123,9 +123,15 @@ function formatBlock(number: number | undefined): string {
   return number === undefined ? "latest" : formatQuantity(number);
 }
 
-/** JSON omits what is undefined. */
 function buildCallObject({ from, to, data, gas, gasPrice }: MessageCall): Record<string, unknown> {
-  return { to, data, from, gas: gas && formatQuantity(gas), gasPrice: gasPrice && formatQuantity(gasPrice) };
+  return {
+    to,
+    data,
+    ...(from === undefined ? {} : { from }),
+    ...(gas === undefined ? {} : { gas: formatQuantity(gas) }),
+    // Zero on a chain without fees.
+    ...(gasPrice === undefined ? {} : { gasPrice: formatQuantity(gasPrice) }),
+  };
 }
 
 /**
