@@ -7,9 +7,10 @@ import { isRunning, readProcessIdentity, type ProcessIdentity } from "./process/
 
 const schema = z.object({ pid: z.int().min(1), startTicks: z.int().min(0) });
 
-/** Writes the identity of a running process to a file. */
+/** Writes the identity of a process to a file, unless it has exited. */
 export async function recordProcess(path: string, pid: number): Promise<void> {
-  await replaceFile(path, JSON.stringify(await readProcessIdentity(pid)), { mode: 0o644 });
+  const identity = await readProcessIdentity(pid);
+  if (identity !== undefined) await replaceFile(path, JSON.stringify(identity), { mode: 0o644 });
 }
 
 /** Finds the process whose identity a file contains; undefined if it has exited, or the file contains something else. */
