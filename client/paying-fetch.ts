@@ -11,7 +11,12 @@ import {
 } from "./payment-choice.ts";
 import type { PaymentEvent } from "./payment-event.ts";
 import type { PayingAccount, ReadContract, Scheme } from "#x402/scheme.ts";
-import { createRepeatingFetch, type Fetch } from "./repeating-fetch.ts";
+import {
+  createRepeatingFetch,
+  defaultOutcomeTimeoutMs,
+  defaultRequestTimeoutMs,
+  type Fetch,
+} from "./repeating-fetch.ts";
 import { createSpendingBudget } from "./spending-budget.ts";
 import { parseTokenAmount } from "#x402/token-amount.ts";
 import { identifyPayments } from "#x402/payment-identifier.ts";
@@ -91,8 +96,8 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
   };
   requireDecimals(options.assets, [options.maxTotal, options.maxPerPayment], tokens);
   const timeouts = {
-    requestTimeoutMs: options.requestTimeoutMs ?? 60_000,
-    outcomeTimeoutMs: options.outcomeTimeoutMs ?? 120_000,
+    requestTimeoutMs: options.requestTimeoutMs ?? defaultRequestTimeoutMs,
+    outcomeTimeoutMs: options.outcomeTimeoutMs ?? defaultOutcomeTimeoutMs,
   };
 
   return async (input, init) => {

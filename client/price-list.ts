@@ -9,7 +9,7 @@ import { schemes } from "#x402/schemes.ts";
 import { privateKeyToAccount } from "viem/accounts";
 import { formatAmount, parseTokenAmount, TokenAmountError } from "#x402/token-amount.ts";
 import { x402Client, x402HTTPClient } from "@x402/fetch";
-import { bufferResponse, type Fetch } from "./repeating-fetch.ts";
+import { bufferResponse, defaultRequestTimeoutMs, type Fetch } from "./repeating-fetch.ts";
 
 /** Max validity of a payment signed by the client; see `PayingFetchOptions`. */
 const maxValiditySeconds = 3_600;
@@ -19,7 +19,7 @@ const noCap = { kind: "units", units: 10n ** 78n } as const;
 /** Requests the price of a resource and shows every offer, with any objection to it. Signs nothing. If the resource is free, delivers it. */
 export async function listPrices(options: PayOptions, dependencies: PurchaseDependencies): Promise<PurchaseOutcome> {
   const { report, tokens, fetch, signal } = dependencies;
-  const { url, timeoutMs = 60_000 } = options;
+  const { url, timeoutMs = defaultRequestTimeoutMs } = options;
   try {
     const init = {
       ...buildRequest(options),

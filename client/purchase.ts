@@ -7,7 +7,7 @@ import { buildRequest, listAllowedAssets, type PurchaseOptions } from "./pay-opt
 import type { PayReport } from "./pay-report.ts";
 import type { PaymentEvent } from "./payment-event.ts";
 import { openPaymentFile, type PaymentFile } from "./payment-file.ts";
-import { createRepeatingFetch } from "./repeating-fetch.ts";
+import { createRepeatingFetch, defaultOutcomeTimeoutMs, defaultRequestTimeoutMs } from "./repeating-fetch.ts";
 import { readPrice, type SignedPayment } from "./signed-payment.ts";
 import { payingFetch, PaymentRejectedError, type Fetch } from "./paying-fetch.ts";
 import { formatError, parseJson, toPlainText } from "./plain-text.ts";
@@ -26,8 +26,6 @@ export type PurchaseDependencies = Readonly<{
 }>;
 
 export type PurchaseOutcome = Readonly<{ end: PayOutcome; message?: string | undefined }>;
-
-const requestTimeoutMs = 60_000;
 
 const tooLittle = /insufficient_(balance|funds)/;
 /** Reasons given for a payment whose nonce was already used. */
@@ -87,7 +85,7 @@ function createPayingFetch(
       assets: listAllowedAssets(options),
       maxPerPayment: options.maxAmount,
       maxTotal: options.maxTotal ?? options.maxAmount,
-      requestTimeoutMs: options.timeoutMs ?? requestTimeoutMs,
+      requestTimeoutMs: options.timeoutMs ?? defaultRequestTimeoutMs,
       ...(options.channels === undefined ? {} : { channels: { directory: options.channels } }),
     },
     { fetch: file?.saveSent(fetch) ?? fetch, onEvent, ...(tokens === undefined ? {} : { tokens }) },
@@ -100,7 +98,10 @@ function resend(
   init: RequestInit,
   { options, report, fetch, signal }: PurchaseDependencies & Readonly<{ options: PurchaseOptions }>,
 ): Promise<Response> {
-  const times = { requestTimeoutMs: options.timeoutMs ?? requestTimeoutMs, outcomeTimeoutMs: 120_000 };
+  const times = {
+    requestTimeoutMs: options.timeoutMs ?? defaultRequestTimeoutMs,
+    outcomeTimeoutMs: defaultOutcomeTimeoutMs,
+  };
   report.step(event);
   report.step({ type: "payment-repeated", attempt: 0, reason: "an earlier run left its outcome open" });
   const headers = new Headers(init.headers);

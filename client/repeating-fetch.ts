@@ -12,6 +12,11 @@ export type RepeatingFetchOptions = Readonly<{
   signal: AbortSignal | undefined;
 }>;
 
+/** Default timeout of one request. */
+export const defaultRequestTimeoutMs = 60_000;
+/** Default time within which the outcome of a payment must be known. */
+export const defaultOutcomeTimeoutMs = 120_000;
+
 const pauseMsMin = 250;
 const pauseMsMax = 5_000;
 

@@ -62,9 +62,10 @@ export function createRetentionClock(clock: Clock): () => number {
   return () => {
     const now = readClocks(clock);
     const expectedMs = trusted.wallMs + now.monotonicMs - trusted.monotonicMs;
-    const isAhead = now.wallMs - expectedMs >= slewMs;
-    if (isAhead) steppedAtMs ??= now.monotonicMs;
-    if (isAhead && now.monotonicMs - (steppedAtMs ?? now.monotonicMs) < forwardStepMs) return expectedMs;
+    if (now.wallMs - expectedMs >= slewMs) {
+      steppedAtMs ??= now.monotonicMs;
+      if (now.monotonicMs - steppedAtMs < forwardStepMs) return expectedMs;
+    }
     trusted = now;
     steppedAtMs = undefined;
     return now.wallMs;

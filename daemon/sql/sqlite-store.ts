@@ -43,8 +43,9 @@ export function openSqliteStore(options: SqliteStoreOptions): SqlStore {
 
 /** Creates a store on an open database and its log; its disposal closes both. */
 export function createSqliteStore(database: DatabaseSync, log: LogFile): SqlStore {
-  const groups = new CommitGroups({ ...log, database, runQuery: createQueryRunner(database) });
-  const { rows, change } = createStatements(database);
+  const runQuery = createQueryRunner(database);
+  const groups = new CommitGroups({ ...log, database, runQuery });
+  const { rows, change } = createStatements(database, runQuery);
   const connection: SqlConnection = {
     rows: async (text, parameters) => rows(text, parameters),
     change: async (text, parameters) => change(text, parameters),
@@ -124,8 +125,7 @@ function createQueryRunner(database: DatabaseSync): QueryRunner {
 
 const isReading = /^\s*SELECT\b/i;
 
-export function createStatements(database: DatabaseSync) {
-  const runQuery = createQueryRunner(database);
+export function createStatements(database: DatabaseSync, runQuery = createQueryRunner(database)) {
   const statements = new Map<string, StatementSync>();
   const prepareOnce = (text: string): StatementSync => {
     const known = statements.get(text);

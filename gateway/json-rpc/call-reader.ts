@@ -32,7 +32,7 @@ const bytesOfKiB = 1_024;
 const zero = 0x30;
 
 /** Texts around the id, method and params of a call, as most clients write them and as the node receives them. */
-const idPrefix = '{"jsonrpc":"2.0","id":';
+export const idPrefix = '{"jsonrpc":"2.0","id":';
 const methodPrefix = ',"method":';
 const paramsPrefix = ',"params":';
 /** Number of keys in such a call, plus the values before its params. */
@@ -40,7 +40,7 @@ const typicalValues = 7;
 /** Max length of a call that takes this fast path, because a call in another form is scanned twice. */
 const typicalBytes = 4_096;
 /** Max digits of a numeric id without loss of precision. */
-const idDigits = 15;
+export const idDigits = 15;
 
 const invalid: BadCall = { id: "null", error: rpcErrors.invalidRequest };
 

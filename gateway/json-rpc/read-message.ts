@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { batchTooLarge, callTooLarge, rpcErrors, type RpcError } from "../errors.ts";
-import { CallReader } from "./call-reader.ts";
+import { CallReader, idDigits, idPrefix } from "./call-reader.ts";
 import { buildCallKey, hashKey, isBad, type BadCall, type Call, type Message, type MessageLimits } from "./call.ts";
 import { isAt, isDigit, skipSpace } from "./json-scanner.ts";
 
@@ -96,13 +96,9 @@ function buildRejection(error: RpcError, limit?: BadCall["limit"]): Message {
 const places = 1_024;
 /** Max length of a cached message. */
 const knownBytes = 512;
-/** Max digits of a numeric id without loss of precision. */
-const idDigits = 15;
 
 const zero = 0x30;
 const closeBrace = 0x7d;
-/** Start of a call as most clients write it, up to the id. */
-const idFirst = '{"jsonrpc":"2.0","id":';
 /** Texts before and after the id in a call whose last member is the id. */
 const idLast = '"id":';
 const versionLast = ',"jsonrpc":"2.0"}';
@@ -161,7 +157,7 @@ export function createMessageReader(): MessageReader {
 
 /** Returns the offset of a plain integer id in one of its usual positions in a call, or -1 if there is none. */
 function findIdStart(body: Buffer): number {
-  if (isAt(body, 0, idFirst)) return isId(body, idFirst.length) ? idFirst.length : -1;
+  if (isAt(body, 0, idPrefix)) return isId(body, idPrefix.length) ? idPrefix.length : -1;
   let end = body.length - 1;
   if (isAt(body, body.length - versionLast.length, versionLast)) end = body.length - versionLast.length;
   else if (body[end] !== closeBrace) return -1;

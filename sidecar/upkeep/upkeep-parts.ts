@@ -67,10 +67,15 @@ export async function createUpkeepParts(
   const opsRestart = () => formatOpsRestart(settings, node.place.layout());
   const seen = observeAll(state, { mode, command, opsRestart }, board);
   const { url, ...pushing } = settings.pushgateway;
-  const pushWatch = url === undefined ? undefined : await import("./pushgateway/push-watch.ts");
   const node = await reachNode(settings, dependencies, seen, signal, wake);
   const identity = () => buildPushIdentity(seen.config.now().document, node.observer.version().version);
-  const pushes = pushWatch?.watchPushes({ ...pushing, url: url ?? "", signal }, { ...dependencies, identity });
+  const pushes =
+    url === undefined
+      ? undefined
+      : (await import("./pushgateway/push-watch.ts")).watchPushes(
+          { ...pushing, url, signal },
+          { ...dependencies, identity },
+        );
   const stateDeadline = createFileDeadline({ withinMs, signal }, { clock, onBack: wake });
   return {
     ...dependencies,
