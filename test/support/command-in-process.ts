@@ -36,11 +36,15 @@ export async function runInProcess(args: readonly string[], env: Environment = {
   replaced.defer(() => Object.assign(process, { env: own, argv, exit, exitCode: undefined }));
   const command = { env: buildOwnEnvironment(env), argv: [...argv.slice(0, 2), ...args], exit: exitCommand };
   Object.assign(process, { ...command, exitCode: undefined });
-  for (const event of ["SIGHUP", "SIGINT", "SIGTERM", "disconnect"]) {
-    const before = process.listeners(event);
+  const watched = [
+    ...["SIGHUP", "SIGINT", "SIGTERM", "disconnect"].map((event) => [process, event] as const),
+    ...[process.stdout, process.stderr].map((stream) => [stream, "error"] as const),
+  ];
+  for (const [emitter, event] of watched) {
+    const before = emitter.listeners(event);
     replaced.defer(() => {
-      for (const added of process.listeners(event).filter((one) => !before.includes(one)))
-        process.off(event, added as () => void);
+      for (const added of emitter.listeners(event).filter((one) => !before.includes(one)))
+        emitter.off(event, added as () => void);
     });
   }
   // A command doesn't keep its process alive for its parent's channel, but this is the test runner's process.
