@@ -32,21 +32,23 @@ it("saves a payment before it is sent, and removes it once delivered", async () 
   expect(existsSync(paymentFile)).toBe(false);
 });
 
-it.each(["invalid_exact_evm_nonce_already_used", "permit2_invalid_nonce", "duplicate_settlement"])(
-  "treats a resent payment that the seller rejects with %s as possibly paid, and keeps it",
-  async (error) => {
-    await using folder = await mkdtempDisposable(join(tmpdir(), "payment-"));
-    const paymentFile = join(folder.path, "payment.json");
-    const spent = { x402Version: 2, error, resource: { url }, accepts: [offer] };
-    const headers = { "PAYMENT-REQUIRED": encodePaymentRequiredHeader(spent) };
-    const reject = () => new Response("{}", { status: 402, headers });
-    const seller = createSeller([offer], [failing, failing, failing, failing, reject]);
-    await run({ ...caps, paymentFile }, seller);
-    const { status, stderr } = await run({ ...caps, paymentFile }, seller);
-    expect([status, stderr]).toEqual([5, expect.stringContaining("an earlier run left its outcome open")]);
-    expect([new Set(seller.headers).size, existsSync(paymentFile)]).toEqual([1, true]);
-  },
-);
+it.each([
+  "invalid_exact_evm_nonce_already_used",
+  "permit2_invalid_nonce",
+  "invalid_batch_settlement_evm_deposit_simulation_failed",
+  "duplicate_settlement",
+])("treats a resent payment that the seller rejects with %s as possibly paid, and keeps it", async (error) => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "payment-"));
+  const paymentFile = join(folder.path, "payment.json");
+  const spent = { x402Version: 2, error, resource: { url }, accepts: [offer] };
+  const headers = { "PAYMENT-REQUIRED": encodePaymentRequiredHeader(spent) };
+  const reject = () => new Response("{}", { status: 402, headers });
+  const seller = createSeller([offer], [failing, failing, failing, failing, reject]);
+  await run({ ...caps, paymentFile }, seller);
+  const { status, stderr } = await run({ ...caps, paymentFile }, seller);
+  expect([status, stderr]).toEqual([5, expect.stringContaining("an earlier run left its outcome open")]);
+  expect([new Set(seller.headers).size, existsSync(paymentFile)]).toEqual([1, true]);
+});
 
 it("leaves no file when nothing was signed", async () => {
   await using folder = await mkdtempDisposable(join(tmpdir(), "payment-"));

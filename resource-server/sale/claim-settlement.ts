@@ -84,7 +84,8 @@ export async function settleClaim(
  * the nonce as used, the payment counts as settled only if it reported a transaction before and reports none now, because it then missed
  * its own receipt. If it never reported a transaction, it may not have sent one; and any transaction that it reports now must have failed,
  * because the payer used the nonce elsewhere. If the facilitator reports a duplicate with the same transaction as before, it settled this
- * claim before it tracked owners.
+ * claim before it tracked owners. Neither counts for a payment through a channel, which this seller has not charged yet: only its deposit
+ * was made.
  */
 export async function resumeClaim(
   claim: PaymentClaim,
@@ -95,8 +96,8 @@ export async function resumeClaim(
   const settlement = await settleClaim(claim, { sent: claim.payload }, facilitation, request);
   if (settlement instanceof FacilitationError) return buildPendingSettlement(claim);
   const transaction = claim.settlement?.transaction ?? "";
-  if (readSettleState(settlement) !== "rejected" || transaction === "" || !isOwnSettlement(settlement, transaction))
-    return settlement;
+  const isOwn = transaction !== "" && !restatesTotal(claim) && isOwnSettlement(settlement, transaction);
+  if (readSettleState(settlement) !== "rejected" || !isOwn) return settlement;
   const { network, payer } = claim.key;
   return { success: true, transaction, network: network as SettleResponse["network"], payer };
 }
@@ -154,8 +155,12 @@ export async function recordOutcome(
 }
 
 /** Returns whether a settled claim's payment may buy something else: it restates a running total, with nothing added. */
-function isUnused({ amount, requirements }: PaymentClaim): boolean {
-  return amount === "0" && schemes.find(({ name }) => name === requirements.scheme)?.busy !== undefined;
+function isUnused(claim: PaymentClaim): boolean {
+  return claim.amount === "0" && restatesTotal(claim);
+}
+
+function restatesTotal({ requirements }: PaymentClaim): boolean {
+  return schemes.find(({ name }) => name === requirements.scheme)?.busy !== undefined;
 }
 
 /** Creates the outcome of a charged claim; its payment stays owned until the delivery ends, unless its claim `isReleased`. */

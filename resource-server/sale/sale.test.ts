@@ -369,6 +369,23 @@ describe("sell, while a settlement is pending", () => {
   });
 
   it.each([
+    ["duplicate_settlement", transaction],
+    ["invalid_exact_evm_nonce_already_used", ""],
+    ["permit2_invalid_nonce", ""],
+  ])(
+    "delivers nothing for a channel's deposit after %s, because the channel was not charged",
+    async (errorReason, by) => {
+      const { buy, facilitation, offers, ledger } = await shop();
+      offers.push(channelOffer);
+      const paid = createPayment((sign("voucher", 10n) as { sent: PaymentPayload }).sent);
+      facilitation.settlements.unshift(pendingResponse, { ...pendingResponse, errorReason, transaction: by });
+      expect(await buy(paid)).toMatchObject({ kind: "pending", settlement: { transaction } });
+      expect(await buy(paid)).toMatchObject({ kind: "invalid", reason: errorReason });
+      expect(await ledger.count()).toEqual({});
+    },
+  );
+
+  it.each([
     ...(["unreachable", "denied"] as const).map((code) => [noVerdict(code), { kind: "no-verdict" }] as const),
     [noVerdict("rejected"), { kind: "invalid", reason: "invalid_payload" }] as const,
     ...["invalid_exact_evm_insufficient_balance", "duplicate_settlement"].map((errorReason) => {

@@ -28,7 +28,7 @@ import { payingFetch } from "#client/paying-fetch.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { plainTokenAddress } from "#devnet/contracts/addresses.ts";
 import { canonicalContracts } from "#x402/contracts.ts";
-import { startPaymentChain, testAccount } from "../support/payments/payment-chain.ts";
+import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
 import { createTemporaryFolder } from "../support/payments/shop.ts";
 import { useFacilitatorScene } from "../support/facilitator/facilitator-scene.ts";
 import { runInProcess } from "../support/command-in-process.ts";
@@ -41,16 +41,13 @@ import {
 } from "../support/facilitator/running-facilitator.ts";
 import { listenLocally } from "#daemon/testing/local-server.ts";
 
-const scene = useFacilitatorScene({
-  ledger: "channels",
-  env: ({ token }) => ({
-    GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([
-      { address: token, name: "USDC", version: "2" },
-      { address: plainTokenAddress, name: "Devnet Plain Token", version: "1" },
-    ]),
-    GATEHOUSE_FACILITATOR_SETTLEMENT_GAS_LIMIT: "500000",
-  }),
+const plainDomain = { name: "Devnet Plain Token", version: "1" };
+const plainToken = { address: plainTokenAddress, ...plainDomain };
+const settings = ({ token }: Pick<PaymentChain, "token">) => ({
+  GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([{ address: token, name: "USDC", version: "2" }, plainToken]),
+  GATEHOUSE_FACILITATOR_SETTLEMENT_GAS_LIMIT: "500000",
 });
+const scene = useFacilitatorScene({ ledger: "channels", env: settings });
 let reference: ReferenceFacilitator;
 const network = "eip155:1672";
 const payee = testAccount(2).address;
@@ -256,7 +253,7 @@ test("/verify returns the published facilitator's responses", async () => {
     ["no signature", bodyOf({ ...voucher, voucher: { ...voucher.voucher, signature: "0x" } })],
     ["terms that don't match the ID", bodyOf(change({ salt: `0x${"77".repeat(32)}` }))],
     ["another payee", bodyOf(voucher, { ...offer(), payTo: testAccount(5).address })],
-    ["another token", bodyOf(voucher, offer({ name: "Devnet Plain Token", version: "1" }, plainTokenAddress))],
+    ["another token", bodyOf(voucher, offer(plainDomain, plainTokenAddress))],
     ["another authorizer", bodyOf(voucher, offer({ receiverAuthorizer: payee }))],
     ["no authorizer", bodyOf(voucher, offer({ receiverAuthorizer: zeroAddress }))],
     ["another delay", bodyOf(voucher, offer({ withdrawDelay: 901 }))],
@@ -311,10 +308,7 @@ test("verifies vouchers of a known channel without a call to the node, up to its
 });
 
 test("opens a channel in a plain token by a Permit2 deposit", async () => {
-  const acceptedOffer = offer(
-    { assetTransferMethod: "permit2", name: "Devnet Plain Token", version: "1" },
-    plainTokenAddress,
-  );
+  const acceptedOffer = offer({ assetTransferMethod: "permit2", ...plainDomain }, plainTokenAddress);
   const buyer = createBuyer(6, 6);
   const rejectedResponse = await pay(buyer, acceptedOffer);
   expect((await scene.facilitator.verify(rejectedResponse)).body).toMatchObject({
@@ -327,6 +321,25 @@ test("opens a channel in a plain token by a Permit2 deposit", async () => {
     amount: "5000",
     extra: { channelState: { balance: "5000" } },
   });
+});
+
+test.each([
+  ["EIP-3009", offer, "invalid_exact_evm_nonce_already_used"],
+  [
+    "Permit2",
+    () => offer({ ...plainDomain, assetTransferMethod: "permit2" }, plainTokenAddress),
+    "permit2_invalid_nonce",
+  ],
+])("reports that the nonce of a deposit by %s was used elsewhere", async (method, createOffer, reason) => {
+  const body = await pay(createBuyer(8, 9), createOffer(), { extensions: { eip2612GasSponsoring: {} } });
+  await using other = await scene.start(`other-${method}`, settings(scene.chain));
+  expect((await other.settle(body)).body).toMatchObject({ success: true });
+  const sent = await countSent();
+  const { body: verdict } = await scene.facilitator.verify(body);
+  expect(verdict).toMatchObject({ isValid: false, invalidReason: reason });
+  const { body: settled } = await scene.facilitator.settle(body);
+  expect(settled).toMatchObject({ success: false, errorReason: reason, transaction: "" });
+  expect(await countSent()).toBe(sent);
 });
 
 test("submits a claim once despite kill -9, and rejects a refund of its deposit as a payment", async () => {
@@ -434,7 +447,6 @@ test("rejects claims and refunds without the seller's signature, or above the si
 });
 
 const countSent = () => connect().getTransactionCount({ address: testAccount(0).address });
-const plainToken = { address: plainTokenAddress, name: "Devnet Plain Token", version: "1" };
 const keyOf = (seller: string) => `key-of-${seller}-of-16-characters-or-more`;
 
 /** Signs, as their seller, a claim of a voucher, and a refund of the rest of its channel. */

@@ -27,10 +27,10 @@ type JudgedDeposit = Readonly<{ payment: SignedPayment; names: ReadonlyMap<Reaso
 type Authorized = Pick<SignedPayment, "authorization"> &
   Readonly<{ digest: Uint8Array; signature: string; collect: (signature: Hex) => DepositCollection }>;
 
+/** The scheme has no name for a used nonce: `exact`'s is reported, because it says that an earlier copy may have paid. */
 const sharedNames = [
   [reason.missingDomain, reason.channelDomain],
   [reason.balance, reason.insufficientDepositBalance],
-  [reason.nonceUsed, reason.depositSimulation],
   [reason.simulation, reason.depositSimulation],
   [reason.transaction, reason.depositTransaction],
   [reason.transferEvent, reason.depositTransaction],
@@ -46,6 +46,7 @@ const permit2Names = new Map<Reason, Reason>([
   [reason.signature, reason.depositPermit2Signature],
   [reason.validBefore, reason.depositPermit2Ended],
   [reason.permit2Allowance, reason.depositPermit2Allowance],
+  [reason.nonceUsed, reason.permit2Nonce],
 ]);
 
 /**
