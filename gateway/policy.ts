@@ -2,8 +2,14 @@ import { z } from "zod";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { watchFile, type FileReading, type WatchedFileDependencies } from "#daemon/files/watched-file.ts";
 import { describeFileIssues } from "#daemon/settings/describe-issue.ts";
-import { buildAddedMethod, createCatalogue, type Catalogue } from "./catalogue/catalogue.ts";
-import { isServedBy, type ListenerName, type Method } from "./catalogue/method.ts";
+import {
+  buildAddedMethod,
+  createCatalogue,
+  selectServed,
+  type Catalogue,
+  type ServedMethods,
+} from "./catalogue/catalogue.ts";
+import type { ListenerName, Method } from "./catalogue/method.ts";
 import { formatOpenRpcDocuments } from "./catalogue/openrpc.ts";
 import { type PolicySettings, type Tier, policyFields } from "./settings/policy.ts";
 import type { SettingNames } from "./settings/names.ts";
@@ -12,6 +18,7 @@ import type { SettingNames } from "./settings/names.ts";
 export type Policy = Readonly<{
   settings: PolicySettings;
   catalogue: Catalogue;
+  served: ServedMethods;
   tiers: ReadonlyMap<string, Tier>;
   openRpc: (listener: ListenerName) => string;
 }>;
@@ -21,8 +28,9 @@ export type PolicySource = () => Policy;
 
 export function createPolicy(settings: PolicySettings): Policy {
   const catalogue = createCatalogue(settings.methods);
+  const served = selectServed(catalogue);
   const tiers = new Map(Object.entries(settings.tiers));
-  return { settings, catalogue, tiers, openRpc: formatOpenRpcDocuments(catalogue) };
+  return { settings, catalogue, served, tiers, openRpc: formatOpenRpcDocuments(served) };
 }
 
 /** Limits of a caller whose tier no longer exists: the strictest that still let it see the reason. */
@@ -46,13 +54,13 @@ const tracingMethod = /^(?:debug_trace|trace_)/;
 
 /** Returns the method with this name if a caller in this tier may call it on this listener, otherwise undefined. */
 export function findMethod(policy: Policy, tier: Tier, name: string, listener: ListenerName): Method | undefined {
-  const method = policy.catalogue.get(name);
+  const method = policy.served[listener].get(name);
   if (method === undefined) {
-    const forward = listener !== "public" && policy.settings.unknownMethods[listener] === "forward";
+    const forward =
+      !policy.catalogue.has(name) && listener !== "public" && policy.settings.unknownMethods[listener] === "forward";
     if (!forward || !unlistedMethod.test(name) || tracingMethod.test(name)) return undefined;
     return buildAddedMethod(name);
   }
-  if (!isServedBy(method, listener)) return undefined;
   return tier.methods === undefined || tier.methods.includes(name) ? method : undefined;
 }
 

@@ -1,7 +1,7 @@
 import openRpcSchema from "@open-rpc/meta-schema";
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
-import { createCatalogue } from "./catalogue.ts";
+import { createCatalogue, selectServed } from "./catalogue.ts";
 import { specifiedMethods } from "./methods.ts";
 import { buildOpenRpcDocument } from "./openrpc.ts";
 import { policySchema } from "../settings/policy.ts";
@@ -89,9 +89,9 @@ describe("the method catalogue", () => {
   });
 
   it("removes a method on every listener if an operator disables it", () => {
-    const catalogue = createCatalogue({ eth_coinbase: { audience: "nobody" } });
+    const served = selectServed(createCatalogue({ eth_coinbase: { audience: "nobody" } }));
     for (const listener of ["public", "private", "internal"] as const) {
-      expect(buildOpenRpcDocument(catalogue, listener).methods.map(({ name }) => name)).not.toContain("eth_coinbase");
+      expect(buildOpenRpcDocument(served, listener).methods.map(({ name }) => name)).not.toContain("eth_coinbase");
     }
   });
 
@@ -102,8 +102,9 @@ describe("the method catalogue", () => {
   });
 
   it("describes to each listener the methods it serves", () => {
+    const served = selectServed(createCatalogue({}));
     const counts = (["public", "private", "internal"] as const).map(
-      (listener) => buildOpenRpcDocument(createCatalogue({}), listener).methods.length,
+      (listener) => buildOpenRpcDocument(served, listener).methods.length,
     );
     expect(counts).toEqual([52, 59, 62]);
   });
@@ -113,11 +114,12 @@ describe("the method catalogue", () => {
     (listener) => {
       const validate = new Ajv({ strict: false, validateFormats: false }).compile(openRpcRules);
       const changes = { my_own: { audience: "public" }, eth_batchGetBlockByNumber: { audience: "private" } } as const;
-      for (const catalogue of [createCatalogue({}), createCatalogue(changes)]) {
-        const document: unknown = JSON.parse(JSON.stringify(buildOpenRpcDocument(catalogue, listener)));
+      const served = selectServed(createCatalogue({}));
+      for (const some of [served, selectServed(createCatalogue(changes))]) {
+        const document: unknown = JSON.parse(JSON.stringify(buildOpenRpcDocument(some, listener)));
         expect([validate(document), validate.errors]).toEqual([true, null]);
       }
-      expect(validate({ ...buildOpenRpcDocument(createCatalogue({}), listener), methods: [{ name: 5 }] })).toBe(false);
+      expect(validate({ ...buildOpenRpcDocument(served, listener), methods: [{ name: 5 }] })).toBe(false);
     },
   );
 

@@ -1,5 +1,13 @@
 import type { MethodChange } from "../settings/policy.ts";
-import { defineMethod, listParamsBytesMax, neverCached, type Method, type ParamLimit } from "./method.ts";
+import {
+  defineMethod,
+  listParamsBytesMax,
+  neverCached,
+  type Audience,
+  type ListenerName,
+  type Method,
+  type ParamLimit,
+} from "./method.ts";
 import { specifiedMethods } from "./methods.ts";
 
 /** Max size of parameters, in bytes, of an added method, and of one whose parameters are searched for a tracer. */
@@ -18,6 +26,17 @@ export function createCatalogue(changes: Readonly<Record<string, MethodChange>>)
     methods.set(name, applyChange(methods.get(name) ?? buildAddedMethod(name), change));
   }
   return methods;
+}
+
+const width = { public: 0, private: 1, internal: 2, nobody: 3 } as const satisfies Record<Audience, number>;
+
+/** The methods that each listener serves. */
+export type ServedMethods = Readonly<Record<ListenerName, Catalogue>>;
+
+export function selectServed(catalogue: Catalogue): ServedMethods {
+  const select = (listener: ListenerName) =>
+    new Map([...catalogue].filter(([, { audience }]) => width[audience] <= width[listener]));
+  return { public: select("public"), private: select("private"), internal: select("internal") };
 }
 
 function applyChange(method: Method, change: MethodChange): Method {

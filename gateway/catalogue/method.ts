@@ -7,12 +7,6 @@ export type Audience = "public" | "private" | "internal" | "nobody";
 /** Name of a listener; also the widest audience whose methods it serves. */
 export type ListenerName = Exclude<Audience, "nobody">;
 
-const width = { public: 0, private: 1, internal: 2, nobody: 3 } as const satisfies Record<Audience, number>;
-
-export function isServedBy({ audience }: Pick<Method, "audience">, listener: ListenerName): boolean {
-  return width[audience] <= width[listener];
-}
-
 /** Shape of a parameter, as the OpenRPC document and the method reference show it. */
 export type ParamShape =
   | "address"

@@ -1,6 +1,6 @@
 import { asBinary } from "../json-rpc/read-answer.ts";
-import { isServedBy, type ListenerName, type ParamShape } from "./method.ts";
-import type { Catalogue } from "./catalogue.ts";
+import type { ListenerName, ParamShape } from "./method.ts";
+import type { ServedMethods } from "./catalogue.ts";
 
 const blockHash = { type: "string", pattern: "^0x[0-9a-fA-F]{64}$" } as const;
 const block = { type: "string", pattern: "^(0x[0-9a-fA-F]+|latest|earliest|pending|safe|finalized)$" } as const;
@@ -34,32 +34,30 @@ const schemas = {
 } as const satisfies Record<ParamShape, object>;
 
 /** Builds the OpenRPC 1.3 document that describes a listener's methods: the response to `rpc.discover`. */
-export function buildOpenRpcDocument(catalogue: Catalogue, listener: ListenerName) {
+export function buildOpenRpcDocument(served: ServedMethods, listener: ListenerName) {
   return {
     openrpc: "1.3.2",
     info: { title: "Gatehouse", description: `Methods of the ${listener} listener.`, version: "1" },
-    methods: [...catalogue.values()]
-      .filter((method) => isServedBy(method, listener))
-      .map((method) => ({
-        name: method.name,
-        summary: method.summary,
-        paramStructure: "by-position",
-        params: method.params.map((param) => ({
-          name: param.name,
-          required: param.optional !== true,
-          schema: schemas[param.shape],
-        })),
-        result: { name: "result", description: method.result, schema: {} },
-        "x-compute-units": method.costUnits,
+    methods: [...served[listener].values()].map((method) => ({
+      name: method.name,
+      summary: method.summary,
+      paramStructure: "by-position",
+      params: method.params.map((param) => ({
+        name: param.name,
+        required: param.optional !== true,
+        schema: schemas[param.shape],
       })),
+      result: { name: "result", description: method.result, schema: {} },
+      "x-compute-units": method.costUnits,
+    })),
   };
 }
 
-/** Serializes each document of a catalogue once, as JSON in a binary string. */
-export function formatOpenRpcDocuments(catalogue: Catalogue): (listener: ListenerName) => string {
+/** Serializes each listener's document once, as JSON in a binary string. */
+export function formatOpenRpcDocuments(served: ServedMethods): (listener: ListenerName) => string {
   const texts = new Map<ListenerName, string>();
   return (listener) => {
-    const text = texts.get(listener) ?? asBinary(JSON.stringify(buildOpenRpcDocument(catalogue, listener)));
+    const text = texts.get(listener) ?? asBinary(JSON.stringify(buildOpenRpcDocument(served, listener)));
     texts.set(listener, text);
     return text;
   };
