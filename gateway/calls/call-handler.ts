@@ -5,7 +5,7 @@ import type { CallGate, LoadRejection } from "../limits/load-gate.ts";
 import type { RateDecision } from "../limits/rate-limiter.ts";
 import type { CallTrace } from "../observe/otlp-tracing.ts";
 import { isBatchable, isLimited } from "../policy.ts";
-import { knownParamsBytes } from "../reads/node-read.ts";
+import { knownParamsBytes } from "../reads/node-reads.ts";
 import { parseSplit } from "../reads/split-read.ts";
 import {
   EndingFlow,

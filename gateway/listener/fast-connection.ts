@@ -11,7 +11,7 @@ import type { CallerIdentity } from "../callers/identify.ts";
 import { toPeerInfo } from "../callers/request-facts.ts";
 import { holdUntil } from "../responses/response-memory.ts";
 import type { ResponseFlow, ResponseSink } from "../responses/response-sink.ts";
-import { ClientBacklog } from "../wire/client-backlog.ts";
+import { ClientBacklog } from "./client-backlog.ts";
 import { HeldRequests } from "#daemon/memory/received-bytes.ts";
 import { PendingTurn } from "../wire/shared-turns.ts";
 import { createFastSink, endConnection, type FastPath, type FastResponseContext } from "./fast-response.ts";

@@ -9,7 +9,7 @@ import {
 } from "./response-headers.ts";
 import { formatBody, buildHeaders, formatStatus, type HttpError } from "./http-errors.ts";
 import type { Socket } from "node:net";
-import type { ClientBacklog } from "../wire/client-backlog.ts";
+import type { ClientBacklog } from "./client-backlog.ts";
 import { outboxBytes, type Outbox } from "../wire/outbox.ts";
 import type { RequestContext } from "./listener-context.ts";
 

@@ -7,7 +7,7 @@ import type { CallerIdentity } from "../callers/identify.ts";
 import { toRequestInfo, isJsonRpcType, type PeerInfo, type RequestInfo } from "../callers/request-facts.ts";
 import { holdUntil } from "../responses/response-memory.ts";
 import type { ResponseFlow, ResponseSink } from "../responses/response-sink.ts";
-import { ClientBacklog } from "../wire/client-backlog.ts";
+import { ClientBacklog } from "./client-backlog.ts";
 import { Corks } from "../wire/outbox.ts";
 import { HeldRequests, largeBytes } from "#daemon/memory/received-bytes.ts";
 import {

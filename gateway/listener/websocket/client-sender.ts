@@ -3,7 +3,7 @@ import type { WebSocket } from "ws";
 import type { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
 import type { TraceContext } from "#daemon/http/request-trace.ts";
 import type { Caller } from "../../callers/identify.ts";
-import { ClientBacklog } from "../../wire/client-backlog.ts";
+import { ClientBacklog } from "../client-backlog.ts";
 import { Corks } from "../../wire/outbox.ts";
 import type { ListenerContext } from "../listener-context.ts";
 import type { Notification } from "../../notifications/notification.ts";
