@@ -1,6 +1,6 @@
 import type { Method } from "../catalogue/method.ts";
 import { findRetryAfterSeconds, rateExceeded, responseErrors, type ResponseFailure, type RpcError } from "../errors.ts";
-import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
+import { isBad, TypicalCall, type BadCall, type Call } from "../json-rpc/call.ts";
 import { formatErrorResponse } from "../json-rpc/read-answer.ts";
 import type { CallGate, LoadRejection } from "../limits/load-gate.ts";
 import { ResponseMemory } from "../responses/response-memory.ts";
@@ -72,6 +72,11 @@ export class CallRecord implements NodeRead {
 
   get memory(): HeldBytes {
     return this.#hasEnded ? noMemory : (this.#memory ??= new ResponseMemory(this.account.message.memory));
+  }
+
+  hasLastParam(index: number, json: string): boolean {
+    const { call } = this;
+    return this.wire !== undefined && call instanceof TypicalCall && call.hasLastParam(index, json);
   }
 
   /** Admits the call to the node if a gate has a free slot, which the call releases when it ends. */

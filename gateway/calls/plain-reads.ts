@@ -1,13 +1,11 @@
 import { explainRejection, TextSink, type RunReceiver } from "../responses/text-sink.ts";
 import type { Method } from "../catalogue/method.ts";
-import type { ChainHead } from "../chain/head.ts";
 import { TypicalCall, type BadCall, type Call } from "../json-rpc/call.ts";
 import { copyText, readNodeResponse } from "../json-rpc/read-answer.ts";
 import { findMethod, isBatchable, isLimited } from "../policy.ts";
 import { ResponseMemory } from "../responses/response-memory.ts";
-import type { CacheLifetime } from "../reads/node-read.ts";
 import type { CoalescedRead } from "../reads/coalesced-read.ts";
-import { deriveCacheLifetime, deriveHeadLifetime, type NodeReads } from "../reads/node-reads.ts";
+import { deriveCacheLifetime, type NodeReads } from "../reads/node-reads.ts";
 import type { PieceCall } from "../upstream/piece-entry.ts";
 import type { TypicalResponses } from "../upstream/batch-responses.ts";
 import type { TraceContext } from "#daemon/http/request-trace.ts";
@@ -58,7 +56,7 @@ export class PlainReads implements PlainReadOwner {
     if (call.paramsBytes > (method.paramsBytes ?? account.policy.settings.limits.paramsBytes)) return undefined;
     if (isLimited(method, call.params)) return undefined;
     if (this.#reads.mayHave(call.hash, moment.generation)) return undefined;
-    const lifetime = deriveLifetime(call, method, moment.head);
+    const lifetime = deriveCacheLifetime(method, call, moment.head);
     if (lifetime === "none" || !account.enterPlain(this.#way.gate, method, call.kib)) return undefined;
     const read = new PlainRead(call, place, { method, lifetime, moment }, this);
     read.isKept = this.#reads.begin(read);
@@ -152,11 +150,4 @@ export class PlainReads implements PlainReadOwner {
     const isKnown = policy.catalogue.has(method.name);
     return isOfNode && isUnchecked && isKnown && isBatchable(policy, method, method.costUnits);
   }
-}
-
-/** Derives how long the response may be cached. Handles most reads, those of the latest block, without parsing the block parameter. */
-function deriveLifetime(call: TypicalCall, method: Method, head: ChainHead | undefined): CacheLifetime {
-  const { cache } = method;
-  if (cache.kind === "block" && call.hasLastParam(cache.at, '"latest"')) return deriveHeadLifetime(head);
-  return deriveCacheLifetime(method, call.params, head);
 }

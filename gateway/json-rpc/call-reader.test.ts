@@ -11,9 +11,7 @@ const other = (id: string, method: string, params: string) =>
   `{ "jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`;
 const listParts = (text: string) => {
   const message = read(text);
-  return message.kind === "single"
-    ? { ...message, call: { ...message.call, wire: undefined } }
-    : message.calls.map(getParts);
+  return message.kind === "single" ? getParts(message.call) : message.calls.map(getParts);
 };
 const getParts = (call: Call | BadCall) =>
   isBad(call)

@@ -51,7 +51,6 @@ export class CallReader {
   readonly #text: string | undefined;
   readonly #limits: MessageLimits;
   #depth: number;
-  #isBatch = false;
   /** Shared by all calls, because a batch has many. */
   readonly #budget: ScanBudget = { values: 0, endsAt: 0 };
   /** Current offset, or {@link notJson}. */
@@ -78,7 +77,6 @@ export class CallReader {
   /** Enters a batch. */
   openBatch(): "empty" | "calls" {
     this.at = skipSpace(this.#bytes, this.at + 1);
-    this.#isBatch = true;
     this.#depth -= 1;
     if (this.#bytes[this.at] !== 0x5d) return "calls";
     this.at += 1;
@@ -99,9 +97,9 @@ export class CallReader {
   read(): Call | BadCall {
     const startsAt = this.at;
     const typicalCall = this.#readUsual();
-    if (typicalCall instanceof TypicalCall) return typicalCall;
-    if (typicalCall === undefined) this.#spend(this.#limits.callValues, this.#limits.callBytes);
-    const call = typicalCall ?? this.#readEnvelope();
+    if (typicalCall !== undefined) return typicalCall;
+    this.#spend(this.#limits.callValues, this.#limits.callBytes);
+    const call = this.#readEnvelope();
     const kib = this.at === notJson ? 0 : Math.floor((this.at - startsAt) / bytesOfKiB);
     return kib === 0 ? call : { ...call, kib };
   }
@@ -110,7 +108,7 @@ export class CallReader {
    * Parses a short call in the usual form. For any other call, or an invalid one, returns undefined and leaves the offset unchanged. The
    * call's text is retained: rebuilding it would take several times its size in memory.
    */
-  #readUsual(): Call | undefined {
+  #readUsual(): TypicalCall | undefined {
     const bytes = this.#bytes;
     const text = this.#text;
     const idAt = this.at + idPrefix.length;
@@ -128,18 +126,6 @@ export class CallReader {
     if (!isAt(bytes, nameEnd, paramsPrefix) || bytes[paramsAt] !== 0x5b) return undefined;
     const { callValues, callBytes } = this.#limits;
     const budget = this.#spend(callValues - typicalValues, Math.min(callBytes, typicalBytes));
-    if (!this.#isBatch) {
-      const end = skipValue(bytes, paramsAt, this.#depth - 1, budget);
-      if (end === notJson || bytes[end] !== 0x7d) return undefined;
-      const startsAt = this.at;
-      this.at = end + 1;
-      return {
-        id: text.slice(idAt, idEnd),
-        method,
-        params: text.slice(paramsAt, end),
-        wire: text.slice(startsAt, this.at),
-      };
-    }
     const params = this.#readParams(paramsAt, budget);
     if (params === undefined || bytes[params.end] !== 0x7d) return undefined;
     const { end: paramsEnd, count: paramsCount, lastAt: lastParamAt } = params;

@@ -152,7 +152,7 @@ export type CallLocation = Readonly<{
 }>;
 
 /**
- * A call in a batch, in the usual form: byte for byte what `formatCall` would produce from its parts, with a plain integer as id. Its texts
+ * A call in the usual form: byte for byte what `formatCall` would produce from its parts, with a plain integer as id. Its texts
  * are sliced from the message lazily, which for most calls means never.
  */
 export class TypicalCall implements Call {

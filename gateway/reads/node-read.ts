@@ -13,6 +13,8 @@ export type NodeRead = ResponseSink &
     memory: HeldBytes;
     /** JSON text of an array. */
     params: string;
+    /** Whether the parameter at `index` is the last one and equals this JSON text; absent if only a scan would tell. */
+    hasLastParam?: (index: number, json: string) => boolean;
     /** The result of `formatCall` for the id, method and params, if the client sent the call in that form. */
     wire?: string | undefined;
     /** The `buildCallKey` of method and params, and its `hashKey`. */

@@ -46,7 +46,7 @@ export class NodeReads implements SharedReadOwner {
   }
 
   read(read: NodeRead): ResponseFlow {
-    const lifetime = deriveCacheLifetime(read.method, read.params, this.#head.known());
+    const lifetime = deriveCacheLifetime(read.method, read, this.#head.known());
     if (lifetime === "none" || !isPlainId(read.id)) return this.alone(read, read.sender);
     const generation = this.#head.generation();
     const { hash, key } = read;
@@ -180,10 +180,15 @@ function computePosition(hash: number): number {
 /** Max parameter length of a call whose response is reused: for longer parameters, the lookup costs more than it saves. */
 export const knownParamsBytes = 65_536;
 
-/** Derives how long a call's response may be cached; `params` is the JSON text of an array. */
-export function deriveCacheLifetime(method: Method, params: string, head: ChainHead | undefined): CacheLifetime {
+/** Derives how long a call's response may be cached. Most reads, those of the latest block, are not scanned for the block parameter. */
+export function deriveCacheLifetime(
+  { cache }: Method,
+  call: Pick<NodeRead, "params" | "hasLastParam">,
+  head: ChainHead | undefined,
+): CacheLifetime {
+  if (cache.kind === "block" && call.hasLastParam?.(cache.at, '"latest"') === true) return deriveHeadLifetime(head);
+  const { params } = call;
   if (params.length > knownParamsBytes) return "none";
-  const { cache } = method;
   switch (cache.kind) {
     case "none":
       return "none";
@@ -201,7 +206,7 @@ export function deriveCacheLifetime(method: Method, params: string, head: ChainH
 }
 
 /** Derives the lifetime of a response that is valid for one head. */
-export function deriveHeadLifetime(head: ChainHead | undefined): CacheLifetime {
+function deriveHeadLifetime(head: ChainHead | undefined): CacheLifetime {
   return head === undefined ? "none" : "head";
 }
 
