@@ -5,7 +5,8 @@ import { workspaceVolume } from "../services/node/node-layout.ts";
 import type { ServiceName, ServiceSpec, VolumeSpec } from "../services/service-spec.ts";
 import { describeKubernetesNamespace, type Addresses, type RestartRoute } from "../services/stack-context.ts";
 import { buildNodeAccess, type ServiceAccess } from "./service-account.ts";
-import { buildAutoscaler, buildDeployment, buildDisruptionBudget, listAutoscaledFields } from "./deployment.ts";
+import { buildAutoscaler, listAutoscaledFields } from "./autoscaler.ts";
+import { buildDeployment, buildDisruptionBudget } from "./deployment.ts";
 import {
   buildMetadata,
   buildObjectLabels,
