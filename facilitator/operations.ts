@@ -3,7 +3,7 @@ import { createSlidingWindow } from "#daemon/sliding-window.ts";
 import type { SettleResponse, SupportedResponse, VerifyResponse, PaymentRequirements } from "@x402/core/types";
 import { permit2Address } from "#x402/permit2.ts";
 import { sponsoringExtension } from "#x402/sponsored-approval.ts";
-import { buildSettleResponse, buildVerifyResponse, reject } from "#x402/answer.ts";
+import { buildSettleResponse, buildVerifyResponse, reject } from "#x402/payment-result.ts";
 import { type Rejection, reason } from "#x402/reason.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { Transfers, Order, ReadPayment, SettledScheme, Settling } from "#x402/scheme.ts";

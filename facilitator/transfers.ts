@@ -1,7 +1,7 @@
 import { createBoundedLog, saleLineLimit } from "#daemon/log/bounded-log.ts";
 import { formatTraceInfo } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import { reject, type SettleResult } from "#x402/answer.ts";
+import { reject, type SettleResult } from "#x402/payment-result.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { Transfers } from "#x402/scheme.ts";
 import { namePayment } from "#x402/payment-identifier.ts";

@@ -1,5 +1,5 @@
 import type { PaymentPayload, PaymentRequirements, SchemeNetworkClient } from "@x402/core/types";
-import type { ReportedResult, SettleResult, VerifyResult } from "./answer.ts";
+import type { ReportedResult, SettleResult, VerifyResult } from "./payment-result.ts";
 import type { KnownContracts } from "./contracts.ts";
 import type { Audience } from "./fields.ts";
 import type { Hex } from "./hex.ts";

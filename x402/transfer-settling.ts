@@ -1,4 +1,4 @@
-import { nameReasons, reject, type Rejected } from "./answer.ts";
+import { nameReasons, reject, type Rejected } from "./payment-result.ts";
 import { decimalUint256, parsePart, paths } from "./fields.ts";
 import { permit2Address, permit2Proxies } from "./permit2.ts";
 import { checkPermit2, permit2Reasons } from "./permit2-terms.ts";

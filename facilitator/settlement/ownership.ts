@@ -1,7 +1,7 @@
 import type { SqlStore } from "#daemon/sql/store.ts";
 import type { Caller } from "../callers/caller.ts";
 import type { Hex } from "#x402/hex.ts";
-import type { SettleResult } from "#x402/answer.ts";
+import type { SettleResult } from "#x402/payment-result.ts";
 
 /**
  * Ownership of recorded settlements. The first call of `/settle` owns the payment: the statement that records the settlement also writes

@@ -1,7 +1,7 @@
 import type { AuditEntry } from "#daemon/audit/audit-log.ts";
 import type { Fees } from "../chain/fees.ts";
 import { getNonceSpace, type Transfer } from "../chain/transfer-method.ts";
-import type { SettleResult } from "#x402/answer.ts";
+import type { SettleResult } from "#x402/payment-result.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { Reason } from "#x402/reason.ts";
 import { namePayment } from "#x402/payment-identifier.ts";
@@ -36,7 +36,7 @@ export type Attempt = Readonly<{
 
 /**
  * A settlement's record in the ledger, with its owner; undefined if unowned. Responses to callers are another union, `Answer` of
- * `x402/answer.ts`.
+ * `x402/payment-result.ts`.
  */
 export type RecordedSettlement = Readonly<(Begun | Outcome) & { owner: string | undefined }>;
 

@@ -2,7 +2,7 @@ import { FairSlots } from "#daemon/fair-shares.ts";
 import { StoreError } from "#daemon/sql/store.ts";
 import { OverloadError, type Caller } from "../callers/caller.ts";
 import { ChainError } from "../chain/chain-error.ts";
-import type { SettleResult } from "#x402/answer.ts";
+import type { SettleResult } from "#x402/payment-result.ts";
 import { reason, type Rejection } from "#x402/reason.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { SettlementContext } from "./context.ts";

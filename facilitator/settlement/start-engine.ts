@@ -1,5 +1,5 @@
 import type { SqlStore } from "#daemon/sql/store.ts";
-import type { SettleResult } from "#x402/answer.ts";
+import type { SettleResult } from "#x402/payment-result.ts";
 import { encodeBytes, type Hex } from "#x402/hex.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { Caller } from "../callers/caller.ts";

@@ -1,7 +1,7 @@
 import type { SettleResponse } from "@x402/core/types";
 import { hash } from "node:crypto";
 import type { Logger } from "#daemon/log/log.ts";
-import { readSettleState } from "#x402/answer.ts";
+import { readSettleState } from "#x402/payment-result.ts";
 import type { Claim } from "#x402/batch-settlement/payload.ts";
 import { readChainId } from "#x402/batch-settlement/voucher.ts";
 import { zeroAddress } from "#x402/hex.ts";

@@ -165,7 +165,7 @@ function buildKeyHeader(apiKey: Secret, isAuthorized: boolean): RequestHeaders {
   return isAuthorized ? { "X-API-Key": key } : { Authorization: `Bearer ${key}` };
 }
 
-/** Returns whether a body rejects a payment with a reason; `x402/answer.ts` lists which reasons are a facilitator's own faults. */
+/** Returns whether a body rejects a payment with a reason; `x402/payment-result.ts` lists which reasons are a facilitator's own faults. */
 function isRejection(body: unknown): boolean {
   const { isValid, invalidReason, success, errorReason } = body as Partial<VerifyResponse & SettleResponse>;
   return (isValid === false && Boolean(invalidReason)) || (success === false && Boolean(errorReason));

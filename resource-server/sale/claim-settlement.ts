@@ -2,7 +2,7 @@ import type { SettleResponse } from "@x402/core/types";
 import type { RequestTrace } from "#daemon/http/request-trace.ts";
 import type { AuditLog } from "#daemon/audit/audit-log.ts";
 import { KeyCounts } from "#daemon/fair-shares.ts";
-import { readSettleState } from "#x402/answer.ts";
+import { readSettleState } from "#x402/payment-result.ts";
 import { namePayment, type PaymentKey } from "#x402/payment-identifier.ts";
 import { reason } from "#x402/reason.ts";
 import { schemes } from "#x402/schemes.ts";

@@ -1,7 +1,7 @@
 import type { PaymentRequirements } from "@x402/core/types";
 import type { FairSlots } from "#daemon/fair-shares.ts";
 import type { RequestTrace } from "#daemon/http/request-trace.ts";
-import { readVerifyState } from "#x402/answer.ts";
+import { readVerifyState } from "#x402/payment-result.ts";
 import { reason } from "#x402/reason.ts";
 import { FacilitationError, type Facilitation } from "../facilitators/facilitation.ts";
 import { malformedReason } from "./claim-settlement.ts";

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { readSettleState, readVerifyState } from "#x402/answer.ts";
+import { readSettleState, readVerifyState } from "#x402/payment-result.ts";
 import type { SaleOutcome } from "#resource-server/sale/sale-outcome.ts";
 import { signOffer } from "./payments.ts";
 import { flaws, type SignedOffer } from "./signed-offers.ts";

@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { PaymentPayload, SettleResponse } from "@x402/core/types";
 import type { Facilitator } from "#facilitator/facilitator.ts";
 import type { PaymentClaim } from "#resource-server/claims/payment-claim.ts";
-import { readSettleState } from "#x402/answer.ts";
+import { readSettleState } from "#x402/payment-result.ts";
 import { batchSettlement } from "#x402/batch-settlement.ts";
 import { findCalled, findSent, type SignedOffer } from "./signed-offers.ts";
 import { getChain, type VirtualChains } from "./virtual-chain.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { fields } from "../fields.ts";
-import type { ReportedResult, SettleResult } from "../answer.ts";
+import type { ReportedResult, SettleResult } from "../payment-result.ts";
 import type { Hex } from "../hex.ts";
 import type { Rejection } from "../reason.ts";
 import type { Transfers } from "../scheme.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { reject, type SettleResult } from "../answer.ts";
+import { reject, type SettleResult } from "../payment-result.ts";
 import { encodeInteger, type Hex } from "../hex.ts";
 import type { Transfers } from "../scheme.ts";
 import type { SignedPayment } from "../signed-payment.ts";

@@ -1,4 +1,4 @@
-import { nameReasons, type ReportedResult, type SettleResult, reject } from "../answer.ts";
+import { nameReasons, type ReportedResult, type SettleResult, reject } from "../payment-result.ts";
 import { encodeInteger, type Hex } from "../hex.ts";
 import { keccak256 } from "../typed-data.ts";
 import { reason, type Reason, type Rejection } from "../reason.ts";

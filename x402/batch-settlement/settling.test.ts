@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { SettleResult } from "../answer.ts";
+import type { SettleResult } from "../payment-result.ts";
 import { encodeInteger, zeroAddress, type Hex } from "../hex.ts";
 import type { Order, Transfers } from "../scheme.ts";
 import { buildOrder, config } from "../testing/sample-channel.ts";

@@ -1,4 +1,4 @@
-import { nameReasons, type ReportedResult, type SettleResult, reject } from "../answer.ts";
+import { nameReasons, type ReportedResult, type SettleResult, reject } from "../payment-result.ts";
 import { listContracts, canonicalContracts, type KnownContracts } from "../contracts.ts";
 import { reason, type Rejection } from "../reason.ts";
 import type { Order, Settling, Transfers } from "../scheme.ts";

@@ -1,5 +1,5 @@
 import { FairSlots } from "#daemon/fair-shares.ts";
-import type { SettleResult } from "#x402/answer.ts";
+import type { SettleResult } from "#x402/payment-result.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import { ChainError } from "../../chain/chain-error.ts";

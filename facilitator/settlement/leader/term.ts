@@ -4,7 +4,7 @@ import { repeat, type Repetition } from "#daemon/time.ts";
 import type { Chain } from "../../chain/chain.ts";
 import { ChainError, requireExecutionError } from "../../chain/chain-error.ts";
 import type { InFlightSettlement } from "../settlement.ts";
-import type { SettleResult } from "#x402/answer.ts";
+import type { SettleResult } from "#x402/payment-result.ts";
 import { reason, type Rejection } from "#x402/reason.ts";
 import { verdictFreshMs } from "../../verification/verified-payments.ts";
 import type { Journal } from "../ledger/ledger.ts";

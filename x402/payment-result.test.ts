@@ -6,7 +6,7 @@ import {
   readVerifyState,
   reject,
   type SettleResult,
-} from "./answer.ts";
+} from "./payment-result.ts";
 import { reason } from "./reason.ts";
 
 const network = "eip155:1672";
