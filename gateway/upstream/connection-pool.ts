@@ -1,12 +1,17 @@
 import type { NodeCall, NodeFlow } from "./node-call.ts";
-import { parseNodeAddress, type NodeAddress } from "./node-socket.ts";
 import { shareMessageHeads } from "../wire/message-head.ts";
 import { Outbox } from "../wire/outbox.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 import { FairShares, type QueueBounds, FairQueue } from "#daemon/fair-shares.ts";
 import type { PolicySource } from "../policy.ts";
 import { HeldConnections } from "./held-connections.ts";
-import { NodeConnection, type ConnectionPool, type ConnectionTicket } from "./node-connection.ts";
+import {
+  NodeConnection,
+  parseNodeAddress,
+  type ConnectionPool,
+  type ConnectionTicket,
+  type NodeAddress,
+} from "./node-connection.ts";
 
 export type NodePoolOptions = QueueBounds &
   Readonly<{

@@ -1,26 +1,34 @@
-import type { ResponseFailure } from "../errors.ts";
-import type { Socket } from "node:net";
+import { connect as connectTcp, type OnReadOpts, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
 import type { SharedSlot } from "#daemon/fair-shares.ts";
+import { buildServerName, readUrlPort } from "#daemon/http/address.ts";
+import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
+import { lookupName } from "#daemon/http/name-lookup.ts";
 import { formatTraceHeaders } from "#daemon/http/request-trace.ts";
-import type { KeepMessageHead } from "../wire/message-head.ts";
-import { ResponseBody } from "./response-body.ts";
-import { type NodeAddress, openNodeSocket } from "./node-socket.ts";
-import {
-  startsAsJsonRpc,
-  deliverBody,
-  readErrorResponse,
-  errorBodyBytesMax,
-  findFailure,
-  createResponseHeadReader,
-  type ResponseHead,
-} from "./response-head.ts";
-import type { ResponseSink } from "../responses/response-sink.ts";
-import type { NodeCall } from "./node-call.ts";
+import type { ResponseFailure } from "../errors.ts";
 import type { PolicySource } from "../policy.ts";
+import { type KeepMessageHead, TextsByLength } from "../wire/message-head.ts";
 import type { Outbox } from "../wire/outbox.ts";
 import { type SharedTurns, PendingTurn } from "../wire/shared-turns.ts";
+import type { NodeCall } from "./node-call.ts";
+import { NodeResponse, type CompleteResponse } from "./node-response.ts";
 
-const headBytes = 16_384;
+/** HTTP address of the node, and the constant parts of every request to it: its head, as binary strings, up to the end of the Content-Length line. */
+export type NodeAddress = Readonly<{ secure: boolean; host: string; port: number; requestStarts: TextsByLength }>;
+
+export function parseNodeAddress(httpUrl: string): NodeAddress {
+  const url = new URL(httpUrl);
+  const { Authorization: credentials } = parseHttpEndpoint(httpUrl).headers;
+  const authorization = credentials === undefined ? "" : `Authorization: ${credentials}\r\n`;
+  const start = `POST ${url.pathname}${url.search} HTTP/1.1\r\nHost: ${url.host}\r\n${authorization}Content-Type: application/json\r\nContent-Length: `;
+  return {
+    secure: url.protocol === "https:",
+    host: url.hostname.replace(/^\[|\]$/g, ""),
+    port: readUrlPort(url),
+    requestStarts: new TextsByLength((lengthBytes) => `${start}${lengthBytes}\r\n`),
+  };
+}
+
 /** Size from which a piece of a streamed body is forwarded in its own buffer; a smaller piece would waste most of the buffer. */
 const ownBufferBytes = 16_384;
 
@@ -46,13 +54,8 @@ export class NodeConnection implements Disposable {
   readonly #address: NodeAddress;
   readonly #pool: ConnectionPool;
   readonly #socket: Socket;
-  readonly #readHead: ReturnType<typeof createResponseHeadReader>;
+  readonly #response: NodeResponse;
   #ticket: ConnectionTicket | undefined;
-  #head: ResponseHead | undefined;
-  /** Receiver of the current response's body, once its head was read. */
-  #sink: ResponseSink | undefined;
-  #body: ResponseBody | undefined;
-  #held: Buffer | undefined;
   #served = 0;
   #connected = false;
   #deadline = 0;
@@ -66,7 +69,7 @@ export class NodeConnection implements Disposable {
   constructor(address: NodeAddress, pool: ConnectionPool) {
     this.#address = address;
     this.#pool = pool;
-    this.#readHead = createResponseHeadReader(pool.keepHead);
+    this.#response = new NodeResponse(pool.keepHead, pool.policy, () => this.#hold());
     this.#turn = new PendingTurn(pool.turns, () => {
       if (!this.#paused) this.#socket.resume();
     });
@@ -110,7 +113,7 @@ export class NodeConnection implements Disposable {
   cancel(ticket: ConnectionTicket): void {
     if (this.#ticket !== ticket) return;
     this.#ticket = undefined;
-    this.#body?.drop();
+    this.#response.body?.drop();
     this.#socket.destroy();
   }
 
@@ -126,66 +129,23 @@ export class NodeConnection implements Disposable {
 
   #receive(bytes: Buffer): boolean {
     const ticket = this.#ticket;
-    const body = this.#body;
-    if (ticket === undefined) this.#socket.destroy();
-    else if (this.#head === undefined) this.#receiveHead(ticket, bytes);
-    else if (body !== undefined) {
-      const isLong = bytes.length >= ownBufferBytes;
-      const isKept = isLong && body.isStreaming;
-      this.#receiveBody(ticket, this.#head, body, bytes, isKept);
-      // A socket with a lot of pending data is read repeatedly in one event loop tick.
-      if (isLong && this.#ticket === ticket && this.#turn.waitIfOver(() => ticket.call.caller)) this.#socket.pause();
-      return isKept;
+    if (ticket === undefined) {
+      this.#socket.destroy();
+      return false;
     }
-    return false;
-  }
-
-  #receiveHead(ticket: ConnectionTicket, bytes: Buffer): void {
-    const all = this.#held === undefined ? bytes : Buffer.concat([this.#held, bytes]);
-    const read = this.#readHead(all);
-    if (read === "unfinished") {
-      if (all.length > headBytes) this.#fail("badAnswer");
-      this.#held = Buffer.from(all);
-      return;
-    }
-    this.#held = undefined;
-    if (read === "bad") {
-      this.#fail("badAnswer");
-      return;
-    }
-    const { head, bodyAt } = read;
-    const body = all.subarray(bodyAt);
-    if (head.status < 200) {
-      if (body.length > 0) this.#receiveHead(ticket, body);
-      return;
-    }
-    const { responseBytes } = this.#pool.policy().settings.limits;
-    const failure = findFailure(head, responseBytes);
-    const sink = failure === undefined ? ticket.call.sink : readErrorResponse(ticket.call, head, failure);
-    if (sink === undefined) {
-      this.#fail(failure ?? "badAnswer");
-      return;
-    }
-    this.#head = head;
-    this.#sink = sink;
-    const { id } = ticket.call;
-    if (head.lengthBytes === body.length) {
-      const isAnswer = failure !== undefined || startsAsJsonRpc(body);
-      this.#finish(head, () => (isAnswer ? deliverBody(body, { id, sink }) : sink.fail("badAnswer")));
-      return;
-    }
-    const limitBytes = failure === undefined ? responseBytes : errorBodyBytesMax;
-    const mayBegin = failure === undefined ? startsAsJsonRpc : undefined;
-    this.#body = new ResponseBody(head, limitBytes, { id, sink, mayBegin, hold: () => this.#hold() });
-    this.#receiveBody(ticket, head, this.#body, body, false);
-  }
-
-  #receiveBody(ticket: ConnectionTicket, head: ResponseHead, body: ResponseBody, bytes: Buffer, isKept: boolean): void {
-    this.#deadline = this.#pool.deadlineIn(ticket.call.timeoutMs);
-    const state = body.read(bytes, isKept);
-    if (this.#ticket !== ticket) return;
-    if (state === "done") this.#finish(head, () => body.end());
-    else if (state !== "more") this.#fail(state);
+    const response = this.#response;
+    const isLong = bytes.length >= ownBufferBytes && response.sink !== undefined;
+    const isKept = isLong && response.body?.isStreaming === true;
+    const state = response.read(ticket.call, bytes, isKept);
+    // The sink may have cancelled the call.
+    if (this.#ticket !== ticket) return isKept;
+    if (state === "more") {
+      if (response.sink !== undefined) this.#deadline = this.#pool.deadlineIn(ticket.call.timeoutMs);
+    } else if (typeof state === "string") this.#fail(state);
+    else this.#finish(state);
+    // A socket with a lot of pending data is read repeatedly in one event loop tick.
+    if (isLong && this.#ticket === ticket && this.#turn.waitIfOver(() => ticket.call.caller)) this.#socket.pause();
+    return isKept;
   }
 
   #hold(): void {
@@ -202,37 +162,74 @@ export class NodeConnection implements Disposable {
     this.#pool.held(this, false);
   }
 
-  #finish(head: ResponseHead, notify: () => void): void {
+  #finish({ keepAlive, deliver }: CompleteResponse): void {
     this.#ticket = undefined;
-    this.#head = undefined;
-    this.#sink = undefined;
-    this.#body = undefined;
+    this.#response.reset();
     this.#served += 1;
     this.#proceed();
-    notify();
-    if (!head.keepAlive) this.#socket.destroy();
+    deliver();
+    if (!keepAlive) this.#socket.destroy();
     else if (!this.#socket.destroyed) this.#pool.idle(this);
   }
 
   #fail(failure: ResponseFailure): void {
-    const sink = this.#sink ?? this.#ticket?.call.sink;
+    const sink = this.#response.sink ?? this.#ticket?.call.sink;
     this.#ticket = undefined;
-    this.#body?.drop();
+    this.#response.body?.drop();
     this.#socket.destroy();
     sink?.fail(failure);
   }
 
   #closed(): void {
     const ticket = this.#ticket;
-    const head = this.#head;
+    const response = this.#response;
     this.#ticket = undefined;
     this.#pool.closed(this);
     if (ticket === undefined) return;
-    if (head !== undefined && head.lengthBytes === undefined && !head.chunked) this.#body?.end();
-    else if (head === undefined && this.#served > 0 && ticket.call.repeatable) ticket.resend();
+    if (response.endsWithConnection) response.body?.end();
+    else if (response.sink === undefined && this.#served > 0 && ticket.call.repeatable) ticket.resend();
     else {
-      this.#body?.drop();
-      (this.#sink ?? ticket.call.sink).fail(this.#connected ? "cutAnswer" : "unavailable");
+      response.body?.drop();
+      (response.sink ?? ticket.call.sink).fail(this.#connected ? "cutAnswer" : "unavailable");
     }
   }
+}
+
+const readBytes = 65_536;
+
+type NodeSocketEvents = Readonly<{
+  connected: () => void;
+  /** Called with received bytes. The next read overwrites them unless this callback returns true, which transfers ownership to the receiver. */
+  received: (bytes: Buffer) => boolean;
+  closed: () => void;
+}>;
+
+function openNodeSocket({ secure, host, port }: NodeAddress, events: NodeSocketEvents): Socket {
+  const socket = secure
+    ? connectTls({ host, port, ...buildServerName(host), lookup: lookupName }).on("data", events.received)
+    : connectTcp({ host, port, lookup: lookupName, onread: readInto(events) });
+  socket.setNoDelay(true);
+  socket.on(secure ? "secureConnect" : "connect", events.connected);
+  socket.on("end", () => socket.destroy());
+  // Every error is followed by a "close" event.
+  socket.on("error", () => socket.destroy());
+  socket.on("close", events.closed);
+  return socket;
+}
+
+/** Creates one buffer that is reused for all reads, which avoids a buffer per short response and the stream's queue. */
+function readInto({ received }: NodeSocketEvents): OnReadOpts {
+  let buffer = Buffer.allocUnsafeSlow(readBytes);
+  let isKept = false;
+  return {
+    buffer: () => {
+      if (isKept) buffer = Buffer.allocUnsafeSlow(readBytes);
+      isKept = false;
+      return buffer;
+    },
+    callback: (length) => {
+      isKept = received(buffer.subarray(0, length));
+      return true;
+    },
+  };
 }

@@ -32,7 +32,7 @@ function read(reads: readonly string[], options: Reading = {}) {
   const hold = () => {
     holds += 1;
   };
-  const body = new ResponseBody({ status: 200, keepAlive: true, ...framing }, maxBytes, { id: "1", sink, hold });
+  const body = new ResponseBody(framing, maxBytes, { sink, deliver: sink.bytes, hold });
   const place = Buffer.alloc(200_000);
   let state: BodyState = "more";
   for (const text of reads) {

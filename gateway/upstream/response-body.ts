@@ -2,15 +2,20 @@ import { copyToOwnMemory, ReceivedBytes } from "#daemon/memory/received-bytes.ts
 import type { ResponseFailure } from "../errors.ts";
 import type { ResponseSink } from "../responses/response-sink.ts";
 import { ChunkedDecoder } from "./chunked-decoder.ts";
-import { deliverBody, type ResponseHead } from "./response-head.ts";
 
 /** Max size of a response that is assembled here if it arrives in several reads. */
 const gatheredBytesMax = 65_536;
 
+export type BodyFraming = Readonly<{
+  /** Length of the body; undefined if it is chunked or ends when the connection closes. */
+  lengthBytes: number | undefined;
+  chunked: boolean;
+}>;
+
 export type ResponseBodyDependencies = Readonly<{
-  /** The call's id, as JSON text. */
-  id: string;
   sink: ResponseSink;
+  /** Passes a whole body to the sink. */
+  deliver: (body: Buffer) => void;
   hold: () => void;
   /** Validates the first bytes of a body; absent: a body may start with anything, or be empty. */
   mayBegin?: ((bytes: Buffer) => boolean) | undefined;
@@ -24,7 +29,7 @@ export type BodyState = "more" | "done" | Extract<ResponseFailure, "badAnswer" |
  * short body that arrives in several reads, if its sink accepts only whole bodies. Any other body is streamed.
  */
 export class ResponseBody {
-  readonly #head: ResponseHead;
+  readonly #framing: BodyFraming;
   readonly #limitBytes: number;
   readonly #dependencies: ResponseBodyDependencies;
   readonly #chunks: ChunkedDecoder | undefined;
@@ -37,12 +42,12 @@ export class ResponseBody {
   #isDropped = false;
   #isBad = false;
 
-  constructor(head: ResponseHead, limitBytes: number, dependencies: ResponseBodyDependencies) {
-    this.#head = head;
+  constructor(framing: BodyFraming, limitBytes: number, dependencies: ResponseBodyDependencies) {
+    this.#framing = framing;
     this.#limitBytes = limitBytes;
     this.#dependencies = dependencies;
-    this.#chunks = head.chunked ? new ChunkedDecoder() : undefined;
-    this.#leftBytes = head.lengthBytes ?? Number.POSITIVE_INFINITY;
+    this.#chunks = framing.chunked ? new ChunkedDecoder() : undefined;
+    this.#leftBytes = framing.lengthBytes ?? Number.POSITIVE_INFINITY;
   }
 
   /** Whether the sink is being streamed to, so that part of a long read may be forwarded. */
@@ -61,12 +66,12 @@ export class ResponseBody {
   }
 
   end(): void {
-    const { id, sink, mayBegin } = this.#dependencies;
+    const { sink, deliver, mayBegin } = this.#dependencies;
     if (this.#isStreaming) sink.end();
     else if (mayBegin !== undefined && this.#passedBytes === 0) sink.fail("badAnswer");
     else {
       if (this.#inRead !== undefined) this.#gathered.append(this.#inRead);
-      deliverBody(this.#gathered.bytes, { id, sink });
+      deliver(this.#gathered.bytes);
     }
     this.drop();
   }
@@ -105,14 +110,14 @@ export class ResponseBody {
     const inRead = this.#inRead;
     this.#inRead = undefined;
     if (!this.#isStreaming) {
-      const isShort = Math.max(this.#head.lengthBytes ?? 0, this.#passedBytes) <= gatheredBytesMax;
+      const isShort = Math.max(this.#framing.lengthBytes ?? 0, this.#passedBytes) <= gatheredBytesMax;
       if (sink.wantsWhole === true && isShort) {
         if (inRead !== undefined) this.#gathered.append(inRead);
         this.#gathered.own();
         return;
       }
       this.#isStreaming = true;
-      sink.begin(this.#head.lengthBytes, "node");
+      sink.begin(this.#framing.lengthBytes, "node");
       const gatheredBytes = this.#gathered.bytes;
       this.#gathered.drop(gatheredBytes.length);
       if (gatheredBytes.length > 0) this.#deliver(copyToOwnMemory(gatheredBytes));

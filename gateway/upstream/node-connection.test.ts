@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { parseNodeAddress } from "./node-socket.ts";
+import { parseNodeAddress } from "./node-connection.ts";
 
 it.each([
   ["http://user:p%40ss@node", "user:p@ss"],

@@ -12,22 +12,97 @@ import { readObject } from "../json-rpc/read-object.ts";
 import type { ResponseSink } from "../responses/response-sink.ts";
 import { createTextSink } from "../responses/text-sink.ts";
 import { skipSpace } from "../json-rpc/json-scanner.ts";
+import type { PolicySource } from "../policy.ts";
 import { batchErrorId, type NodeCall } from "./node-call.ts";
+import { ResponseBody, type BodyFraming } from "./response-body.ts";
 
-export type ResponseHead = Readonly<{
-  status: number;
-  /** Length of the body; undefined if it is chunked or ends when the connection closes. */
-  lengthBytes: number | undefined;
-  chunked: boolean;
-  keepAlive: boolean;
-}>;
+type ResponseHead = BodyFraming & Readonly<{ status: number; keepAlive: boolean }>;
+
+const headBytesMax = 16_384;
+
+/** A response that has arrived: `deliver` passes what is left of it to its sink, before its bytes are overwritten. */
+export type CompleteResponse = Readonly<{ keepAlive: boolean; deliver: () => void }>;
+
+/** The responses on one connection, one at a time. `hold` is called when the current one's sink accepts no more for now. */
+export class NodeResponse {
+  readonly #readHead: ReturnType<typeof createResponseHeadReader>;
+  readonly #policy: PolicySource;
+  readonly #hold: () => void;
+  #held: Buffer | undefined;
+  #head: ResponseHead | undefined;
+  /** Receiver of the current response, once its head was read: the call's sink, or one that searches for an error. */
+  sink: ResponseSink | undefined;
+  /** The current response's body, unless it arrived with its head. */
+  body: ResponseBody | undefined;
+
+  constructor(keepHead: KeepMessageHead, policy: PolicySource, hold: () => void) {
+    this.#readHead = createResponseHeadReader(keepHead);
+    this.#policy = policy;
+    this.#hold = hold;
+  }
+
+  /** Whether the end of the connection is the end of the body. */
+  get endsWithConnection(): boolean {
+    return this.#head !== undefined && this.#head.lengthBytes === undefined && !this.#head.chunked;
+  }
+
+  /** Processes one read, whose bytes are overwritten later unless `isKept`. */
+  read(call: NodeCall, bytes: Buffer, isKept: boolean): "more" | ResponseFailure | CompleteResponse {
+    if (this.#head !== undefined && this.body !== undefined)
+      return this.#readBody(this.#head, this.body, bytes, isKept);
+    const all = this.#held === undefined ? bytes : Buffer.concat([this.#held, bytes]);
+    const read = this.#readHead(all);
+    if (read === "unfinished") {
+      this.#held = Buffer.from(all);
+      return all.length > headBytesMax ? "badAnswer" : "more";
+    }
+    this.#held = undefined;
+    if (read === "bad") return "badAnswer";
+    const { head, bodyAt } = read;
+    const body = all.subarray(bodyAt);
+    if (head.status < 200) return body.length > 0 ? this.read(call, body, isKept) : "more";
+    return this.#begin(call, head, body);
+  }
+
+  /** Prepares for the next response. */
+  reset(): void {
+    this.#head = undefined;
+    this.sink = undefined;
+    this.body = undefined;
+  }
+
+  #begin(call: NodeCall, head: ResponseHead, body: Buffer): "more" | ResponseFailure | CompleteResponse {
+    const { responseBytes } = this.#policy().settings.limits;
+    const failure = findFailure(head, responseBytes);
+    const sink = failure === undefined ? call.sink : readErrorResponse(call, head, failure);
+    if (sink === undefined) return failure ?? "badAnswer";
+    this.#head = head;
+    this.sink = sink;
+    const { id } = call;
+    if (head.lengthBytes === body.length) {
+      const isAnswer = failure !== undefined || startsAsJsonRpc(body);
+      const deliver = () => (isAnswer ? deliverBody(body, { id, sink }) : sink.fail("badAnswer"));
+      return { keepAlive: head.keepAlive, deliver };
+    }
+    const deliver = (whole: Buffer) => deliverBody(whole, { id, sink });
+    const limitBytes = failure === undefined ? responseBytes : errorBodyBytesMax;
+    const mayBegin = failure === undefined ? startsAsJsonRpc : undefined;
+    this.body = new ResponseBody(head, limitBytes, { sink, deliver, mayBegin, hold: this.#hold });
+    return this.#readBody(head, this.body, body, false);
+  }
+
+  #readBody({ keepAlive }: ResponseHead, body: ResponseBody, bytes: Buffer, isKept: boolean) {
+    const state = body.read(bytes, isKept);
+    return state === "done" ? { keepAlive, deliver: () => body.end() } : state;
+  }
+}
 
 const lowerC = 0x63;
 const lowerT = 0x74;
 const lowerCaseBit = 0x20;
 
 /** Outcome of reading a head: a complete head and the offset of the body that follows; an incomplete head; or a head that is not HTTP/1.1. */
-export type ReadHead = Readonly<{ head: ResponseHead; bodyAt: number }> | "unfinished" | "bad";
+type ReadHead = Readonly<{ head: ResponseHead; bodyAt: number }> | "unfinished" | "bad";
 
 /** Creates a parser that remembers the last head with a length and the last chunked one: within a second, only lengths change. */
 export function createResponseHeadReader(keep: KeepMessageHead): (bytes: Buffer) => ReadHead {
@@ -93,20 +168,20 @@ const openBrace = 0x7b;
 const openBracket = 0x5b;
 
 /** Returns whether a body starts like JSON-RPC. A proxy's error page does not, and would make a client's whole batch unreadable. */
-export function startsAsJsonRpc(body: Uint8Array): boolean {
+function startsAsJsonRpc(body: Uint8Array): boolean {
   const first = body[0] === openBrace ? openBrace : body[skipSpace(body, 0)];
   return first === openBrace || first === openBracket;
 }
 
 /** Max size of a body with a status other than 200 that is searched for a JSON-RPC error; the longest content that nodes put there is revert data. */
-export const errorBodyBytesMax = 1_048_576;
+const errorBodyBytesMax = 1_048_576;
 
 /**
  * Creates the sink for the body of a response with a status other than 200. Some nodes return JSON-RPC errors with 4xx or 5xx: such an
  * error is forwarded unchanged to the caller, under the call's own id. Anything else becomes the failure determined by the status. Returns
  * undefined if the body can't contain an error, or can contain only one that is too large.
  */
-export function readErrorResponse(
+function readErrorResponse(
   { id, sink }: Pick<NodeCall, "id" | "sink">,
   { status, lengthBytes = 0 }: ResponseHead,
   failure: ResponseFailure,
@@ -124,7 +199,7 @@ export function readErrorResponse(
 const unparsedErrorBytesMax = 1_024;
 
 /** Delivers a whole body. The error of a node that couldn't parse the call has no id (JSON-RPC 2.0, section 5) and gets the call's. */
-export function deliverBody(body: Buffer, { id, sink }: Pick<NodeCall, "id" | "sink">): void {
+function deliverBody(body: Buffer, { id, sink }: Pick<NodeCall, "id" | "sink">): void {
   const mayLackId = body.length <= unparsedErrorBytesMax && id !== "null" && body.includes('"id":null');
   const error = mayLackId ? readRpcError(body.toString("latin1")) : undefined;
   if (error === undefined) sink.bytes(body, "node");

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createMessageHead } from "../wire/message-head.ts";
-import { findFailure, createResponseHeadReader } from "./response-head.ts";
+import { findFailure, createResponseHeadReader } from "./node-response.ts";
 
 const head = (...lines: readonly string[]) => Buffer.from(["HTTP/1.1 200 OK", ...lines, "", "body"].join("\r\n"));
 const defaultHead = { status: 200, chunked: false, keepAlive: true };
