@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { describeExpected, fallback } from "./describe-issue.ts";
 import { createMask } from "../secrets/mask.ts";
+import type { Environment } from "./environment.ts";
 import type { SettingsFile } from "./file.ts";
 import { describeExpectedAt, type SettingsLeaf, getValueAt } from "./leaf.ts";
 import { type SettingsProblem, findNearestWord } from "./problem.ts";
@@ -12,6 +13,7 @@ export type SettingsOrigin = Readonly<{
   raw: unknown;
   /** Names of the environment variables that supplied a value. */
   fromEnvironment: ReadonlySet<string>;
+  env: Environment;
   file: SettingsFile | undefined;
 }>;
 
@@ -35,7 +37,8 @@ export function describeIssues(
     if (leaf === undefined) return [{ name: formatKeyPlace(path, origin), message: `${describeExpected(issue)}.` }];
     if (names.has(leaf.env) || names.has(`${leaf.env}_FILE`)) return [];
     const isGiven = getValueAt(origin.raw, leaf.path) !== undefined;
-    const name = isGiven && !origin.fromEnvironment.has(leaf.env) ? formatKeyPlace(path, origin) : leaf.env;
+    const variable = findSecretFile(leaf, origin) === undefined ? leaf.env : `${leaf.env}_FILE`;
+    const name = isGiven && !origin.fromEnvironment.has(leaf.env) ? formatKeyPlace(path, origin) : variable;
     return [{ name, message: isGiven ? describeValue(leaf, path, origin, issue) : describeMissing(leaf, origin) }];
   });
 }
@@ -67,17 +70,28 @@ function describeMissing(leaf: SettingsLeaf, { file }: SettingsOrigin): string {
 function describeValue(
   leaf: SettingsLeaf,
   path: readonly string[],
-  { raw, schema }: SettingsOrigin,
+  origin: SettingsOrigin,
   issue: z.core.$ZodIssue,
 ): string {
+  const { raw, schema } = origin;
   const inner = path.slice(leaf.path.length);
   const at = inner.length > 0 ? ` at ${inner.join(".")}` : "";
   const custom = issue.code === "custom" && issue.message !== fallback ? issue.message : undefined;
   const expected = describeExpectedAt(schema, path);
   const own = expected === undefined ? describeExpected(issue) : `expected ${expected}`;
   const found = getValueAt(raw, path);
-  const shown = leaf.secret ? "an invalid value" : formatMasked(found);
+  const shown = leaf.secret ? describeSecret(found, findSecretFile(leaf, origin)) : formatMasked(found);
   return `${found === undefined ? "nothing" : `found ${shown}`}${at}; ${custom ?? own}${formatPurpose(leaf)}.`;
+}
+
+/** Path of the file that supplied a secret; undefined if none did. */
+function findSecretFile(leaf: SettingsLeaf, { env }: SettingsOrigin): string | undefined {
+  return (leaf.secret && env[`${leaf.env}_FILE`]) || undefined;
+}
+
+function describeSecret(value: unknown, file: string | undefined): string {
+  if (file === undefined) return "an invalid value";
+  return value === "" ? `an empty file "${file}"` : `an invalid value in "${file}"`;
 }
 
 /** Formats a value as JSON, masking credentials and keys in its URLs. */

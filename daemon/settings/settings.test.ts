@@ -149,6 +149,18 @@ describe("readSettings", () => {
     ]);
   });
 
+  it("names the file of an invalid or empty secret, without its content", () => {
+    const found = { "0xsecret\n": "an invalid value in", "\n": "an empty file" };
+    for (const [content, description] of Object.entries(found)) {
+      const path = temporaryFile(content);
+      expect(
+        problemsOf({ GATEHOUSE_TILL_CHAIN_RPC_URL: "http://a", GATEHOUSE_TILL_SIGNER_PRIVATE_KEY_FILE: path }),
+      ).toEqual([
+        `till: GATEHOUSE_TILL_SIGNER_PRIVATE_KEY_FILE: found ${description} "${path}"; expected a private key: 64 hexadecimal digits (0x optional) (Key that pays).`,
+      ]);
+    }
+  });
+
   it("reports a mistyped variable, and ignores those that Kubernetes adds for a Service of that name", () => {
     expect(problemsOf({ ...right, GATEHOUSE_TILL_LISTEN_PROT: "1" })).toEqual([
       'till: GATEHOUSE_TILL_LISTEN_PROT: no such setting; did you mean GATEHOUSE_TILL_LISTEN_PORT? "gatehouse till --help" lists them. Correct the name or remove it.',

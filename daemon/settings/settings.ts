@@ -97,7 +97,12 @@ export function resolveSettings<Schema extends z.ZodObject>(
   };
   if (!parsed.success) {
     problems.push(
-      ...describeIssues(parsed.error.issues, leaves, { ...definition, raw, fromEnvironment, file }, problems),
+      ...describeIssues(
+        parsed.error.issues,
+        leaves,
+        { ...definition, raw, fromEnvironment, env: sources.env, file },
+        problems,
+      ),
     );
   } else problems.push(...findPortConflicts(leaves, parsed.data, origin));
   if (problems.length > 0 || !parsed.success) {
