@@ -28,6 +28,7 @@ test.each([
   ["a key in a path", `POST https://rpc.example/v3/0123456789abcdef0123456789abcdef failed`, "0123456789abcdef"],
   ["a key in a path without a host", `GET /v2/Abcd1234Efgh5678Ijkl/x 200`, "Abcd1234"],
   ["a key in a query", `GET /?key=hunter2-hunter2&a=1`, "hunter2"],
+  ["a key of dRPC in a query", `https://lb.drpc.example/ogrpc?network=x&dkey=hunter2hunter2`, "hunter2"],
   ["an auth parameter in a query", `wss://rpc.example/ws?auth=hunter2hunter2`, "hunter2"],
   ["a list of keys", `{"keys":["sk_live_0123456789abcdef","b"]}`, "sk_live"],
   ["a second key of a list", `apiKeys: [first-of-them, second-of-them]`, "second-of-them"],

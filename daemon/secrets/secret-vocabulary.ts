@@ -41,7 +41,7 @@ const extension = String.raw`\.(?:[cm]?[jt]s|json5?|ya?ml|txt|pem|md)`;
 export const secretName = String.raw`${secretWord}[\w-]{0,64}(?:\.[\w-]{1,64}){0,4}(?![\w-]|\.\w)(?<!${inAnyCase(`${descriptionWord}|${extension}`)})`;
 
 /** Parameters of a query, besides those with a secret name, that contain a key. */
-export const secretParameters = "key|auth|sig|jwt|session|access";
+export const secretParameters = "key|dkey|auth|sig|jwt|session|access";
 
 /** 32 bytes in hexadecimal: a private key, or a hash. */
 export const hexKey = "(?:0x)?[0-9a-f]{64}";
