@@ -32,6 +32,8 @@ browserTest(`shows a healthy node with figures, rates and collapsed checks${skip
   await waitForLevel(page, "healthy");
   expect(await page.locator("#verdict").innerText()).toBe(`Healthy\n\nAll ${sides.length} checks pass.`);
   expect(await page.getByRole("status").textContent()).toBe(`Healthy. All ${sides.length} checks pass.`);
+  expect(await page.title()).toBe("Healthy: validator-eu-1 · Gatehouse");
+  expect(await page.locator("link[rel=icon]").getAttribute("href")).toMatch(/^data:image\/svg\+xml,.*path/);
   expect((await page.locator("#figures > div").allInnerTexts()).map((text) => text.replaceAll("\n", " "))).toEqual([
     "Last block 5,400,600 0 s ago",
     expect.stringMatching(/^RPC latency [\d.]+ ms 0 s ago$/),
