@@ -31,7 +31,11 @@ describe("buildForwardedHeaders", () => {
   });
 
   const keptHeaders =
-    "X_Forwarded_For X_REAL_IP any_name Proxy True-Client-IP CF-Connecting-IP Client-IP X-Original-URL X-Rewrite-URL " +
+    "X_Forwarded_For X_REAL_IP any_name X.Forwarded.For X~Real~IP Proxy True-Client-IP CF-Connecting-IP Client-IP " +
+    "Remote-Addr X-Remote-Addr X-Remote-IP X-Originating-IP X-ProxyUser-IP Proxy-Client-IP WL-Proxy-Client-IP " +
+    "CloudFront-Viewer-Address X-NF-Client-Connection-IP X-Original-URL X-Original-URI X-Original-Method X-Rewrite-URL " +
+    "X-Auth-Request-Email X-Amzn-OIDC-Identity X-Goog-Authenticated-User-Email X-MS-Client-Principal Tailscale-User-Login " +
+    "CF-Access-Authenticated-User-Email CF-IPCountry X-WebAuth-User X-Authenticated-User X-Script-Name X-URL-Scheme Front-End-Https " +
     "X-Envoy-External-Address X-Azure-ClientIP X-Azure-SocketIP Fly-Client-IP X-AppEngine-User-IP X-Vercel-Forwarded-For X-Host " +
     "X-SSL-Client-S-DN X-SSL-Client-Verify SSL-Client-Subject-DN X-Client-Cert Remote-User X-Remote-User X-Middleware-Subrequest " +
     "X-HTTP-Method-Override X-Method-Override X-Original-Forwarded-For X-Forwarded-For X-Forwarded-Port Forwarded X-Real-IP " +
@@ -82,6 +86,9 @@ describe("buildSoldHeaders", () => {
     "https://api.shop.example/1",
     "http://backend:8080/1",
     "http://backend.shop.svc.cluster.local/1",
+    "https://cache.shop.corp/1",
+    "http:/backend/1",
+    "https:backend/1",
     "https://other.example/?to=http://backend/1",
     "http:// /",
   ])("drops a URL of an internal host: %s", (url) => {
@@ -89,14 +96,18 @@ describe("buildSoldHeaders", () => {
     expect(buildSoldHeaders({ location: url, link }, hosts)).toEqual([]);
   });
 
-  it.each(["/things/1", "1?x=2", "https://shop.test/a//b", "https://other.example:8443/1", "http://[2a00::1]/"])(
-    "keeps the URL %s",
-    (url) => {
-      const builtHeaders = buildSoldHeaders({ location: url, link: `<${url}>; rel="next"` }, hosts);
-      expect(builtHeaders).toEqual([
-        ["link", `<${url}>; rel="next"`],
-        ["location", url],
-      ]);
-    },
-  );
+  it.each([
+    "/things/1",
+    "1?x=2",
+    "https://shop.test/a//b",
+    "https://other.example:8443/1",
+    "http://[2a00::1]/",
+    "/at/http:1",
+  ])("keeps the URL %s", (url) => {
+    const builtHeaders = buildSoldHeaders({ location: url, link: `<${url}>; rel="next"` }, hosts);
+    expect(builtHeaders).toEqual([
+      ["link", `<${url}>; rel="next"`],
+      ["location", url],
+    ]);
+  });
 });

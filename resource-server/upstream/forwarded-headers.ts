@@ -16,21 +16,27 @@ const removedHeaders = new Set(
     "accept-encoding connection content-length expect host keep-alive proxy proxy-authenticate proxy-authorization",
     "proxy-connection te traceparent tracestate trailer transfer-encoding upgrade via x-request-id",
     "payment-required payment-response payment-signature x-payment x-payment-response",
-    // Headers for the client's address and host, which upstreams and their frameworks trust from proxies.
-    "cf-connecting-ip cf-connecting-ipv6 client-ip fastly-client-ip forwarded true-client-ip x-client-ip x-cluster-client-ip",
-    "fly-client-ip x-appengine-user-ip x-azure-clientip x-azure-socketip x-envoy-external-address x-forwarded x-host",
-    "x-original-forwarded-for x-original-host x-real-ip x-vercel-forwarded-for",
-    // Headers for the client's identity, for which a proxy vouches after checking a certificate or a login.
-    "remote-user x-client-cert x-remote-user",
+    // Headers for the client's address and the request's origin, which upstreams and their frameworks trust from proxies.
+    "client-ip fastly-client-ip fly-client-ip forwarded front-end-https proxy-client-ip true-client-ip wl-proxy-client-ip",
+    "x-client-ip x-cluster-client-ip x-forwarded x-host x-nf-client-connection-ip x-originating-ip x-proxyuser-ip x-real-ip",
+    "x-scheme x-script-name x-url-scheme x-vercel-forwarded-for",
+    // A client's certificate, for which a proxy vouches after checking it.
+    "x-client-cert",
     // Headers that override the request.
-    "x-http-method x-http-method-override x-method-override x-middleware-subrequest x-original-url x-rewrite-url",
+    "x-http-method x-http-method-override x-method-override x-middleware-subrequest x-rewrite-url",
     // Conditions and ranges, because the whole response is sold.
     "if-match if-modified-since if-none-match if-range if-unmodified-since range",
   ].flatMap((names) => names.split(" ")),
 );
 
-/** Headers in which proxies forward the origin, and a client's certificate. */
-const withheldPrefix = /^(?:x-forwarded|(?:x-)?ssl-client)-/;
+/** Headers in which proxies forward the origin, a client's certificate, and the identity that they checked. */
+const withheldPrefix = new RegExp(
+  "^(?:cf|cloudfront|remote|tailscale|(?:x-)?ssl-client|x-(?:amzn-oidc|appengine|auth-request|authenticated|azure|envoy|forwarded|" +
+    "goog-authenticated|goog-iap|ms-client|original|remote|webauth))-",
+);
+
+/** Other names become the same variable in CGI, WSGI and PHP: `X_Forwarded_For` everywhere, `X.Forwarded.For` in lighttpd and old Apache. */
+const plainName = /^[a-z0-9-]+$/;
 
 /** A request's headers by lowercase name, with repeated headers joined as by `node:http`. */
 export type ReceivedHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -42,8 +48,8 @@ export function buildForwardedHeaders(received: ReceivedHeaders, origin: Request
   const ofConnection = new Set(options.map((option) => option.trim()));
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(received)) {
-    // WSGI, CGI and PHP treat `X_Forwarded_For` like `X-Forwarded-For`.
-    if (name.includes("_") || removedHeaders.has(name) || ofConnection.has(name) || withheldPrefix.test(name)) continue;
+    if (!plainName.test(name) || removedHeaders.has(name) || ofConnection.has(name) || withheldPrefix.test(name))
+      continue;
     if (value !== undefined) headers[name] = String(value);
   }
   const { "X-Request-Id": requestId = "", ...trace } = requestTraceHeaders(origin);
@@ -81,10 +87,12 @@ export function buildSoldHeaders(
 
 const linkHeaders = new Set(["link", "location"]);
 /** Names that resolve only in private networks (RFC 6761, 6762, 8375, 9476, and Kubernetes'), and those without a dot. */
-const internalName = /^[^.]*$|\.(?:local|localhost|internal|home\.arpa|lan|svc)\.?$/;
+const internalName = /^[^.]*$|\.(?:local|localhost|internal|home\.arpa|corp|home|intranet|lan|private|svc)\.?$/;
+/** The authority of each URL in a header's value. URL parsers accept any number of slashes after `http:`, even none. */
+const authorities = /(?:(?:^|[:<"=])[/\\]{2}|(?:^|[<"=])https?:[/\\]*)([^/\\?#<>"\s]*)/gi;
 
 function namesInternalHost(value: string, { requestedHost, upstreamHost }: ResponseHosts): boolean {
-  return [...value.matchAll(/(?:^|[:<"=])[/\\]{2}([^/\\?#<>"\s]*)/g)].some(([, authority = ""]) => {
+  return [...value.matchAll(authorities)].some(([, authority = ""]) => {
     if (authority === requestedHost) return false;
     const name = URL.parse(`http://${authority}`)?.hostname ?? "";
     const address = name.replace(/^\[(.*)\]$/, "$1");
