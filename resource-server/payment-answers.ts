@@ -97,8 +97,8 @@ export function respondNoRoute(method: string, path: string, allowedMethods: rea
     const { body, headers } = describeAllowedMethods(allowedMethods);
     return respondJson(405, body.error, headers);
   }
-  const body = JSON.stringify({ error: describeMissingRoute(method, path, true) });
-  return { status: 404, headers: { "content-type": "application/json" }, body };
+  // Caches may store any other 404 (RFC 9111, section 4.2.2), and would return it to a buyer who collects a purchase from a removed route.
+  return respondJson(404, describeMissingRoute(method, path, true), {});
 }
 
 /** Responds to a request without a payment while a payment would buy nothing, so that no client signs one. */

@@ -105,6 +105,7 @@ describe("a removed route", () => {
     for (const answer of [...answers, await pay("/data?a=1", newPayment(), { method: "POST", body: "one" })]) {
       expect(answer.status).toBe(404);
       expect([answer.headers.get("PAYMENT-REQUIRED"), answer.headers.get("PAYMENT-RESPONSE")]).toEqual([null, null]);
+      expect(answer.headers.get("Cache-Control")).toBe("no-store");
     }
     expect(shop.facilitation.asked).toEqual(["verify", "work", "settle"]);
   });
@@ -209,7 +210,7 @@ it("serves a sold route with the application's headers and metrics", async () =>
     [paid, 200],
   ] as const) {
     const [status, { "content-type": _type, ...headers }] = await ask("/data?a=1", payment);
-    const { "content-type": _ofApplication, ...common } = ofApplication;
+    const { "content-type": _ofApplication, "cache-control": _ofMissing, ...common } = ofApplication;
     expect([status, headers]).toMatchObject([expected, common]);
     await expect.poll(shop.payments.count).toBe(0);
   }
