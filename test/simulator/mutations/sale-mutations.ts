@@ -32,7 +32,7 @@ export const saleMutations: FaultsByFile = {
     "a lost response of the facilitator counts as not charged": {
       '"unreachable", "rejected", "denied"': '"unreachable", "rejected", "denied", "unknown"',
     },
-    "a used nonce means that a claim is paid": { 'transaction === "" ||': "" },
+    "a used nonce means that a claim is paid": { 'transaction !== "" &&': "" },
     "the seller requests the maximum instead of the used amount": {
       "{ ...claim.requirements, amount: claim.amount }": "claim.requirements",
     },
