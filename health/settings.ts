@@ -56,5 +56,6 @@ export const lagSection = section({
     ),
   restartAfterMs: milliseconds
     .default(300_000)
-    .describe("How long a node may stall, or lag behind lag.references without catching up, before it is restarted"),
+    .describe("How long a node may stall, or lag behind lag.references without catching up, before it is restarted")
+    .meta({ needs: "restart" }),
 });

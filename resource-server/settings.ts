@@ -66,7 +66,7 @@ export const resourceServerSettings = defineSettings("resource-server", commonSe
     apiKey: secret(z.string().regex(/^[!-+\--~]{16,256}$/))
       .optional()
       .describe("API key for the facilitator, if it requires one (its setting `apiKeys`)")
-      .meta({ expected: "a key of 16 to 256 visible characters without commas" }),
+      .meta({ expected: "a key of 16 to 256 visible characters without commas", needs: "url" }),
     verifyTimeoutMs: fixed(10_000),
     settleTimeoutMs: fixed(60_000),
   }),

@@ -121,8 +121,12 @@ export const volumeSection = section({
     .meta({ expected: "a claim's name" }),
   /** Free ratio of the volume below which it grows. */
   growBelowFreeRatio: fixed(0.15),
-  stepGibibytes: positiveInteger.max(65_536).default(100).describe("Growth step in GiB"),
-  ceilingGibibytes: positiveInteger.max(1_048_576).default(2_000).describe("Max volume size in GiB"),
+  stepGibibytes: positiveInteger.max(65_536).default(100).describe("Growth step in GiB").meta({ needs: "claim" }),
+  ceilingGibibytes: positiveInteger
+    .max(1_048_576)
+    .default(2_000)
+    .describe("Max volume size in GiB")
+    .meta({ needs: "claim" }),
   /** Min time between resizes; some providers allow only one in six hours. */
   pauseMs: fixed(21_600_000),
   intervalMs: fixed(60_000),

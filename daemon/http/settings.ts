@@ -45,10 +45,11 @@ export const proxySettings = {
     .max(64)
     .default(8)
     .describe("Max chained trusted proxies; 1: the address from the nearest proxy is the client's")
-    .meta({ expected: "a whole number from 1 to 64" }),
+    .meta({ expected: "a whole number from 1 to 64", needs: "trustedProxies" }),
   proxyProtocol: yesOrNo
     .default(false)
-    .describe("Whether every connection from a trusted proxy starts with a PROXY protocol header, version 1 or 2"),
+    .describe("Whether every connection from a trusted proxy starts with a PROXY protocol header, version 1 or 2")
+    .meta({ needs: "trustedProxies" }),
 } as const;
 
 /** Proxies in front of a listener, as parsed from its settings. */

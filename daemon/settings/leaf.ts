@@ -19,6 +19,8 @@ export type SettingsLeaf = Readonly<{
   expected: string;
   /** The default as written in settings; absent if there is none. */
   default?: string;
+  /** Path of the setting without which this one has no effect, from `meta({ needs })`. */
+  needs?: readonly string[];
 }>;
 
 /** Converts a setting's path to its environment variable: `GATEHOUSE_<SERVICE>_<PATH>`, camel case split by underscores. */
@@ -56,7 +58,14 @@ function describeLeaf(service: string, path: readonly string[], layers: readonly
     description: meta.description ?? "",
     expected: typeof meta.expected === "string" ? meta.expected : "",
     ...(fallback === undefined ? {} : { default: JSON.stringify(fallback.def.defaultValue) }),
+    ...(typeof meta.needs === "string" ? { needs: locateNeeded(path, meta.needs) } : {}),
   };
+}
+
+/** Locates a setting named by one that needs it: `otherSection.key`, or `key` in the same section. */
+function locateNeeded(path: readonly string[], needed: string): readonly string[] {
+  const keys = needed.split(".");
+  return [...path.slice(0, -keys.length), ...keys];
 }
 
 /** Describes a valid value at a path, according to its schema; undefined if the schema doesn't specify it. */

@@ -6,6 +6,7 @@ import { readSettingsFile } from "./file.ts";
 import { describeIssues } from "./issue.ts";
 import { toEnvironmentName, listSettingsLeaves, type SettingsLeaf, assignAt, getValueAt } from "./leaf.ts";
 import { SettingsError, type NameOrigin, type SettingsProblem } from "./problem.ts";
+import { findUnusedSettings } from "./unused-settings.ts";
 
 /** A service's name and the schema of its settings. The deployment validates with the same object. */
 export type SettingsDefinition<Schema extends z.ZodObject = z.ZodObject> = Readonly<{
@@ -104,7 +105,12 @@ export function resolveSettings<Schema extends z.ZodObject>(
         problems,
       ),
     );
-  } else problems.push(...findPortConflicts(leaves, parsed.data, origin));
+  } else {
+    problems.push(
+      ...findPortConflicts(leaves, parsed.data, origin),
+      ...findUnusedSettings(leaves, parsed.data, origin),
+    );
+  }
   if (problems.length > 0 || !parsed.success) {
     throw new SettingsError(definition.service, problems, { settings: raw, origin });
   }

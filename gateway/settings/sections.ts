@@ -58,9 +58,14 @@ const internalSection = section({
     .meta({ expected: "up to 64 host names, separated by commas" }),
 });
 
+const forPrivateListener = { needs: "private.enabled" };
+
 const callersSection = section({
   ...proxySettings,
-  keysPath: filePath.optional().describe("JSON5 file with the hashed API keys for the private listener; hot-reloaded"),
+  keysPath: filePath
+    .optional()
+    .describe("JSON5 file with the hashed API keys for the private listener; hot-reloaded")
+    .meta(forPrivateListener),
   /** Interval for rechecking a WebSocket's key or token. */
   recheckMs: fixed(10_000),
   corsOrigins: z
@@ -74,8 +79,11 @@ const callersSection = section({
 });
 
 const jwtSection = section({
-  jwksUrl: httpUrl.optional().describe("URL of the JWKS that verifies callers' tokens"),
-  jwksPath: filePath.optional().describe("JWKS file that verifies callers' tokens; hot-reloaded"),
+  jwksUrl: httpUrl.optional().describe("URL of the JWKS that verifies callers' tokens").meta(forPrivateListener),
+  jwksPath: filePath
+    .optional()
+    .describe("JWKS file that verifies callers' tokens; hot-reloaded")
+    .meta(forPrivateListener),
   issuer: z.string().min(1).optional().describe("Required token issuer").meta({ expected: "a token issuer" }),
   audience: z.string().min(1).optional().describe("Required token audience").meta({ expected: "a token audience" }),
   tierClaim: z
@@ -199,11 +207,13 @@ const tracingSection = section({
     .describe("OTLP/HTTP endpoint for spans, such as http://collector:4318/v1/traces; default: no spans"),
   authorization: secret(z.string().min(1).max(4_096).meta({ expected: "the value of an Authorization header" }))
     .optional()
-    .describe("Authorization header for sending spans"),
+    .describe("Authorization header for sending spans")
+    .meta({ needs: "otlpUrl" }),
   serviceName: fixed("gatehouse-gateway"),
   sampleRatio: ratio
     .default(0.1)
-    .describe("Ratio of traces that are sampled; private and internal callers may request sampling by traceparent"),
+    .describe("Ratio of traces that are sampled; private and internal callers may request sampling by traceparent")
+    .meta({ needs: "otlpUrl" }),
   queuedSpans: fixed(4_096),
   /** Timeout for sending spans. */
   timeoutMs: fixed(5_000),

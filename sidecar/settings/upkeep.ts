@@ -152,6 +152,12 @@ export const restartSection = section({
   maintenanceCron: cronExpression
     .optional()
     .describe("Cron expression for the start of maintenance windows; deferrable restarts run only inside them"),
-  maintenanceMs: milliseconds.default(3_600_000).describe("Duration of a maintenance window"),
-  maintenanceTimeZone: timeZone.default("UTC").describe("Time zone of the cron expression"),
+  maintenanceMs: milliseconds
+    .default(3_600_000)
+    .describe("Duration of a maintenance window")
+    .meta({ needs: "maintenanceCron" }),
+  maintenanceTimeZone: timeZone
+    .default("UTC")
+    .describe("Time zone of the cron expression")
+    .meta({ needs: "maintenanceCron" }),
 });

@@ -162,13 +162,14 @@ describe("a service", () => {
       GATEHOUSE_GATEWAY_NODE_HTTP_URL: "http://127.0.0.1:1",
       GATEHOUSE_GATEWAY_NODE_CHAIN_ID: "1",
       GATEHOUSE_GATEWAY_PUBLIC_PORT: "0",
+      GATEHOUSE_GATEWAY_PRIVATE_ENABLED: "true",
       GATEHOUSE_GATEWAY_PRIVATE_PORT: "0",
       GATEHOUSE_GATEWAY_LISTEN_PORT: "0",
     };
     const places: readonly (readonly [service: string, variable: string, more: Record<string, string>])[] = [
       ["upstream", "GATEHOUSE_UPSTREAM_SETTINGS_PATH", {}],
       ["gateway", "GATEHOUSE_GATEWAY_POLICY_PATH", guarded],
-      ["gateway", "GATEHOUSE_GATEWAY_CALLERS_KEYS_PATH", { ...guarded, GATEHOUSE_GATEWAY_PRIVATE_ENABLED: "true" }],
+      ["gateway", "GATEHOUSE_GATEWAY_CALLERS_KEYS_PATH", guarded],
       [
         "resource-server",
         "GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH",
