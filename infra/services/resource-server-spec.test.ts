@@ -37,6 +37,11 @@ it.each<[string, unknown, string]>([
   ["GET /a", { accepts: { ...offer, network: 1 }, upstream }, "GET /a: accepts: network: expected text, not a number."],
   ["GET /a", { accepts: [{ ...offer, network: "eip155:1" }], upstream }, 'GET /a: accepts.network: found "eip155:1";'],
   ["GET /a", { accepts: { ...offer, price: "1 USD" }, upstream }, 'GET /a: accepts.price: "1 USD" is not a price;'],
+  [
+    "GET /a",
+    { accepts: offer, upstream: "http://resource-server:4021/a" },
+    "GET /a: upstream: found http://resource-server:4021, this server's own listener",
+  ],
   ["GET /a", null, "GET /a: expected an object { … }, not null."],
 ])("rejects at preview a route that the resource server rejects at startup: %s %j", (key, route, words) => {
   expect(problemsWith({ [key]: route })).toEqual([expect.stringContaining(`routes: ${words}`)]);

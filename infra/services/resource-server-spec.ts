@@ -1,3 +1,4 @@
+import { findOwnUpstreams } from "#resource-server/routes/own-upstream.ts";
 import { findRouteProblems } from "#resource-server/routes/route.ts";
 import { resourceServerSettings } from "#resource-server/settings.ts";
 import { describeProblem, setKey } from "../config/config-problem.ts";
@@ -87,8 +88,9 @@ export function buildResourceServerSpec(config: StackConfig, context: StackConte
     },
     readCommonArgs(config, "resource-server"),
   );
-  const rejected = findRouteProblems(routes, `eip155:${config.chainId}`).map((wrong) =>
-    describeProblem("routes", wrong, "Correct it", setKey(keyOfRoute(wrong)), "."),
+  const own = { hosts: ["0.0.0.0", addresses["resource-server"]], port: ports.http };
+  const rejected = [...findRouteProblems(routes, `eip155:${config.chainId}`), ...findOwnUpstreams(routes, own)].map(
+    (wrong) => describeProblem("routes", wrong, "Correct it", setKey(keyOfRoute(wrong)), "."),
   );
   return { ...built, problems: [...built.problems, ...rejected] };
 }

@@ -113,6 +113,24 @@ describe("a routes file", () => {
     );
   });
 
+  it("rejects upstreams that are the server itself, under any name of a loopback listener", async () => {
+    const route = (upstream: string) => `{ accepts: ${offer}, upstream: "${upstream}" }`;
+    const list = (upstreams: readonly string[]) =>
+      `{ ${upstreams.map((upstream, index) => `"GET /${index}": ${route(upstream)}`).join(", ")} }`;
+    const own = ["127.0.0.1:4021", "localhost:4021", "[::1]:4021", "0.0.0.0:4021"].map(
+      (authority) => `http://${authority}`,
+    );
+    const found = String(await read(list(own.map((origin) => `${origin}/data`)))).split("\n");
+    expect(found).toEqual(
+      own.map(
+        (origin, index) =>
+          `GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: routes.json5: GET /${index}: upstream: found ${origin}, this server's own listener (setting listen.port); set the URL of the service to sell.`,
+      ),
+    );
+    const others = ["http://127.0.0.1:4022", "http://u.test:4021", "http://127.0.0.1", "http://10.0.0.1:4021"];
+    expect(await read(list(others))).toHaveLength(others.length);
+  });
+
   it("reports all problems at once", async () => {
     const invalidRoute = `{ scheme: "exact", price: "x", network: "eip155:1" }`;
     const text = `{ "GET /a": { accepts: ${invalidRoute}, upstream: "http://u.test" }, "GET /b": { accepts: ${invalidRoute}, upstream: "http://u.test" } }`;

@@ -3,6 +3,7 @@ import type { PaymentRequirements } from "@x402/core/types";
 import { watchFile } from "#daemon/files/watched-file.ts";
 import type { ServiceContext } from "#daemon/service.ts";
 import { nameSetting, type ResourceServerSettings } from "../settings.ts";
+import { findOwnUpstreams } from "./own-upstream.ts";
 import { buildRoutes, type Route, type SoldKind } from "./route.ts";
 
 export type SoldRoutes = AsyncDisposable &
@@ -34,7 +35,7 @@ type FormerOffer = Readonly<{ offer: PaymentRequirements; until: number }>;
  * @throws {StartupError} with every problem of the file at startup, each with the route and the field.
  */
 export async function openSoldRoutes(
-  { routesPath, chain, token, payTo, payment, accessTokens, facilitator, settlement }: ResourceServerSettings,
+  { routesPath, listen, chain, token, payTo, payment, accessTokens, facilitator, settlement }: ResourceServerSettings,
   { log, files, mask }: Pick<ServiceContext, "log" | "files" | "mask">,
   clock: () => number = Date.now,
 ): Promise<SoldRoutes> {
@@ -65,6 +66,8 @@ export async function openSoldRoutes(
       read: async (content) => {
         const routesResult = await buildRoutes(content, options);
         if (!routesResult.ok) return routesResult;
+        const problems = findOwnUpstreams(content, { hosts: [listen.host], port: listen.port });
+        if (problems.length > 0) return { ok: false, problems };
         const problem =
           explainUnsignedTokens(routesResult.value, accessTokens) ?? rejectNewKinds(routesResult.value, kinds);
         return problem === undefined ? routesResult : { ok: false, problems: [problem] };

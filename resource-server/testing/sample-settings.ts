@@ -19,6 +19,7 @@ export function openTestRoutes(
 ): Promise<SoldRoutes> {
   const settings = {
     routesPath,
+    listen: { host: "127.0.0.1", port: 4021 },
     chain: { id: 1672 },
     token,
     payTo,

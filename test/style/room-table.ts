@@ -115,7 +115,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "{sidecar,sidecar/restore,sidecar/volume-snapshot,engine-proxy,facilitator,resource-server,devnet,devnet/upstream}/settings.ts",
       // token/address: the devnet's overlay sells for the token that its node holds.
       "devnet/token/address.ts",
-      "resource-server/routes/route.ts",
+      "resource-server/routes/{own-upstream,route}.ts",
       "gateway/settings/{api-keys,policy}.ts",
       // What depends on the node's version or family, and how a version is parsed, is defined once.
       "node/{families,versions,version-setting}.ts",
