@@ -23,6 +23,9 @@ async function read(text: string, networks?: readonly number[]) {
 
 const offer = `{ scheme: "exact", price: "0.01", network: "eip155:1672" }`;
 
+const listUpstreams = (upstreams: readonly string[]) =>
+  `{ ${upstreams.map((upstream, index) => `"GET /${index}": { accepts: ${offer}, upstream: "${upstream}" }`).join(", ")} }`;
+
 const unspendableOffer = `{ scheme: "exact", price: "1", network: "eip155:1672", payTo: "${zeroAddress}" }`;
 
 describe("a routes file", () => {
@@ -114,13 +117,10 @@ describe("a routes file", () => {
   });
 
   it("rejects upstreams that are the server itself, under any name of a loopback listener", async () => {
-    const route = (upstream: string) => `{ accepts: ${offer}, upstream: "${upstream}" }`;
-    const list = (upstreams: readonly string[]) =>
-      `{ ${upstreams.map((upstream, index) => `"GET /${index}": ${route(upstream)}`).join(", ")} }`;
     const own = ["127.0.0.1:4021", "localhost:4021", "[::1]:4021", "0.0.0.0:4021"].map(
       (authority) => `http://${authority}`,
     );
-    const found = String(await read(list(own.map((origin) => `${origin}/data`)))).split("\n");
+    const found = String(await read(listUpstreams(own.map((origin) => `${origin}/data`)))).split("\n");
     expect(found).toEqual(
       own.map(
         (origin, index) =>
@@ -128,7 +128,13 @@ describe("a routes file", () => {
       ),
     );
     const others = ["http://127.0.0.1:4022", "http://u.test:4021", "http://127.0.0.1", "http://10.0.0.1:4021"];
-    expect(await read(list(others))).toHaveLength(others.length);
+    expect(await read(listUpstreams(others))).toHaveLength(others.length);
+  });
+
+  it("reports how many routes there are if there are too many", async () => {
+    expect(await read(listUpstreams(Array.from({ length: 1_003 }, () => "http://u.test")))).toMatch(
+      /routes\.json5: the whole file: found 1003 routes; 1000 at most: sell the rest with another server\.$/,
+    );
   });
 
   it("reports all problems at once", async () => {

@@ -84,7 +84,10 @@ const routesMax = 1_000;
 const routeFile = z
   .record(routeKey, product)
   .refine((routes) => Object.keys(routes).length > 0, "it has no routes; add one")
-  .refine((routes) => Object.keys(routes).length <= routesMax, `more than ${routesMax} routes`);
+  .refine((routes) => Object.keys(routes).length <= routesMax, {
+    error: ({ input }) =>
+      `found ${Object.keys(input ?? {}).length} routes; ${routesMax} at most: sell the rest with another server`,
+  });
 
 const offersInFile = z.record(z.string(), z.object({ accepts }).or(z.unknown().transform(() => undefined)));
 
