@@ -2,9 +2,9 @@ import { Socket } from "node:net";
 import { Client, Pool, TypeOverrides, types, type ClientBase, type PoolClient } from "pg";
 import { lookupName } from "../http/name-lookup.ts";
 import type { Logger } from "../log/log.ts";
+import { explainPostgresFailure, formatServer, type DatabaseLocation, type Failure } from "./postgres-failure.ts";
 import { migrate } from "./postgres-migration.ts";
 import type { PostgresSettings } from "./postgres-settings.ts";
-import { formatAuthority } from "../http/address.ts";
 import { StartupError } from "../process/startup-error.ts";
 import { startStep } from "../process/start-step.ts";
 import { pause, createBackoff } from "../time.ts";
@@ -41,6 +41,7 @@ export async function openPostgresStore(
   options: PostgresStoreOptions,
   { log }: Readonly<{ log: Logger }>,
 ): Promise<SqlStore> {
+  const location = locateDatabase(options);
   const pool = new Pool({
     connectionString: options.url.reveal(),
     max: options.poolSize,
@@ -56,10 +57,8 @@ export async function openPostgresStore(
   });
   // The server may close an idle connection; the next query opens another.
   pool.on("error", (error) => log.debug({ err: error }, "PostgreSQL closed an idle connection"));
-  const { host, port } = new Client({ connectionString: options.url.reveal() });
-  const server = `PostgreSQL at ${formatAuthority(host, port)}`;
   try {
-    await startStep(`${server} (${options.setting})`, async () => {
+    await startStep(`${formatServer(location)} (${options.setting})`, async () => {
       const client = await pool.connect();
       try {
         await migrate(client, options);
@@ -71,17 +70,23 @@ export async function openPostgresStore(
     await pool.end();
     if (error instanceof StartupError) throw error;
     const cause = error instanceof StoreError ? error.cause : error;
-    const { message = "", code } = cause as Partial<Failure>;
-    // The driver's messages include the user and the database, never the password.
-    const problem = `can't use ${server} (${message === "" ? code : message})`;
-    const remedy = "correct the URL, or check that the server is running, reachable from here, and permits this user";
-    throw new StartupError(`${options.setting}: ${problem}; ${remedy}.`, { cause });
+    throw new StartupError(`${options.setting}: ${explainPostgresFailure(cause, location)}.`, { cause });
   }
-  return createStore(pool);
+  return createStore(pool, location);
 }
 
-function createStore(pool: Pool): SqlStore {
-  const connection = createConnection(pool);
+/** @throws {StartupError} when a certificate file in the URL can't be read. */
+function locateDatabase({ url, setting }: PostgresStoreOptions): DatabaseLocation {
+  try {
+    return new Client({ connectionString: url.reveal() });
+  } catch (cause) {
+    const problem = `can't use the database (${(cause as Error).message}); correct the certificate files in the URL`;
+    throw new StartupError(`${setting}: ${problem}.`, { cause });
+  }
+}
+
+function createStore(pool: Pool, location: DatabaseLocation): SqlStore {
+  const connection = createConnection(pool, location);
   return {
     ...connection,
     // No separate mode for unsynced writes: a server shares one flush among its connections, and allowing a failure to lose the last writes
@@ -91,9 +96,10 @@ function createStore(pool: Pool): SqlStore {
       const backoff = createBackoff(transactionBackoff);
       for (let attempt = 1; ; attempt += 1) {
         try {
-          return await runTransaction(pool, work);
+          return await runTransaction(pool, location, work);
         } catch (error) {
-          if (!isSerializationFailure(error) || attempt === transactionAttemptsMax) throw toStoreFailure(error);
+          if (!isSerializationFailure(error) || attempt === transactionAttemptsMax)
+            throw toStoreFailure(error, location);
           await pause(backoff.nextMs());
         }
       }
@@ -105,12 +111,12 @@ function createStore(pool: Pool): SqlStore {
   };
 }
 
-function createConnection(client: Pool | PoolClient): SqlConnection {
+function createConnection(client: Pool | PoolClient, location: DatabaseLocation): SqlConnection {
   const run = async (text: string, parameters: readonly SqlValue[] = []) => {
     try {
       return await client.query(text, [...parameters]);
     } catch (error) {
-      throw isSerializationFailure(error) ? error : toStoreFailure(error);
+      throw isSerializationFailure(error) ? error : toStoreFailure(error, location);
     }
   };
   return {
@@ -119,7 +125,11 @@ function createConnection(client: Pool | PoolClient): SqlConnection {
   };
 }
 
-async function runTransaction<T>(pool: Pool, work: (connection: SqlConnection) => Promise<T>): Promise<T> {
+async function runTransaction<T>(
+  pool: Pool,
+  location: DatabaseLocation,
+  work: (connection: SqlConnection) => Promise<T>,
+): Promise<T> {
   const client = await pool.connect();
   let failure: unknown;
   // Without a listener, a connection that breaks between two statements would exit the process.
@@ -127,7 +137,7 @@ async function runTransaction<T>(pool: Pool, work: (connection: SqlConnection) =
   client.on("error", note);
   try {
     await client.query("BEGIN");
-    const result = await work(createConnection(client));
+    const result = await work(createConnection(client, location));
     await client.query("COMMIT");
     return result;
   } catch (error) {
@@ -155,9 +165,6 @@ function createNumericTypes(): TypeOverrides {
   return overrides;
 }
 
-/** Common fields of the driver's errors; `code` is a five-character SQLSTATE, or a Node error code. */
-type Failure = Readonly<{ code?: string; message: string }>;
-
 /** serialization_failure and deadlock_detected: PostgreSQL asks the client to retry the transaction (PostgreSQL manual, "Serialization Failure Handling"). */
 const rerun = new Set(["40001", "40P01"]);
 
@@ -169,13 +176,11 @@ function isSerializationFailure(error: unknown): boolean {
 }
 
 /** Converts an error to the one that a store throws: `StoreError`, unless the statement itself is faulty. */
-function toStoreFailure(error: unknown): Error {
+function toStoreFailure(error: unknown, location: DatabaseLocation): Error {
   if (error instanceof StoreError) return error;
-  const { code, message } = error as Failure;
+  const { code } = error as Failure;
   if (error instanceof Error && code !== undefined && permanentCodes.test(code)) return error;
-  // If several addresses refused the connection, the error has no message.
-  const text = message === "" || message === undefined ? (code ?? "no answer") : message;
-  return new StoreError(`PostgreSQL is not available: ${text}`, { cause: error });
+  return new StoreError(explainPostgresFailure(error, location), { cause: error });
 }
 
 /** Creates a socket for the PostgreSQL driver, which has no lookup option and connects by port and host, or by a socket path. */

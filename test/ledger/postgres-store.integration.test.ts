@@ -48,14 +48,20 @@ describe.skipIf(missing !== undefined)(`PostgreSQL store${missing === undefined 
     expect(await server.query(fresh, "SELECT version FROM ours.schema_version")).toEqual([{ version: 1 }]);
   });
 
-  it("reports why it can't connect in one line, without the password", async () => {
+  it("reports why it can't connect and what to do in one line, without the password", async () => {
     const [port = 0] = await findFreePorts(1);
+    const used = new URL(url).port;
+    const encrypted = `${url.replace(/ledger_\d+$/, "template1")}?sslmode=verify-full`;
     const messages = await Promise.all(
       [
         `postgresql://gatehouse:hidden@127.0.0.1:${port}/ledger`,
         url.replace(/ledger_\d+$/, "absent"),
         url.replace(/:[^:@]+@/, ":hidden@"),
+        url.replace(/:[^:@]+@/, "@"),
         url.replace(/ledger_\d+$/, "template1"),
+        url.replace("127.0.0.1", "nowhere.invalid"),
+        encrypted,
+        `${encrypted}&sslrootcert=/nowhere/ca.pem`,
       ].map((bad) =>
         open(bad).then(
           () => "opened",
@@ -63,17 +69,43 @@ describe.skipIf(missing !== undefined)(`PostgreSQL store${missing === undefined 
         ),
       ),
     );
-    const causes = [
-      /ECONNREFUSED/,
-      /database "absent" does not exist/,
-      /password authentication failed for user "gatehouse"/,
-      /permission denied for database template1/,
+    const at = `PostgreSQL at 127.0.0.1:${used}`;
+    const login = "correct the user and password in the URL.";
+    const expected: readonly (readonly [where: string, cause: RegExp, remedy: string])[] = [
+      [
+        `database "ledger" of PostgreSQL at 127.0.0.1:${port}`,
+        /ECONNREFUSED/,
+        "check that the server is running and reachable from here, or correct host and port in the URL.",
+      ],
+      [
+        `database "absent" of ${at}`,
+        /database "absent" does not exist/,
+        `run createdb --host=127.0.0.1 --port=${used} --owner=gatehouse absent, or correct the database in the URL.`,
+      ],
+      [`database "ledger_1" of ${at}`, /password authentication failed for user "gatehouse"/, login],
+      [`database "ledger_1" of ${at}`, /client password must be a string/, login],
+      [
+        `database "template1" of ${at}`,
+        /permission denied for database template1/,
+        "make user gatehouse the database's owner, or correct user and database in the URL.",
+      ],
+      [
+        `database "ledger_1" of PostgreSQL at nowhere.invalid:${used}`,
+        /nowhere\.invalid/,
+        "correct the host in the URL.",
+      ],
+      [
+        `database "template1" of ${at}`,
+        /does not support SSL/,
+        "remove sslmode from the URL, or enable TLS on the server.",
+      ],
+      [`the database`, /\/nowhere\/ca\.pem/, "correct the certificate files in the URL."],
     ];
-    for (const [index, message] of messages.entries()) {
-      expect(message).toMatch(causes[index] ?? "");
-      expect(message).toMatch(
-        /^LEDGER_URL: can't use PostgreSQL at 127\.0\.0\.1:\d+ \(.*\); correct the URL, or check/,
-      );
+    for (const [index, [where, cause, remedy]] of expected.entries()) {
+      const message = messages[index] ?? "";
+      expect(message).toMatch(cause);
+      expect(message.startsWith(`LEDGER_URL: can't use ${where} (`), message).toBe(true);
+      expect(message.endsWith(`); ${remedy}`), message).toBe(true);
       expect(message).not.toMatch(/hidden|a password of tests|a%20password|\n/);
     }
   });

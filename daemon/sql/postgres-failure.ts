@@ -1,0 +1,47 @@
+import { formatShellWords } from "../command-line/shell-word.ts";
+import { formatAuthority } from "../http/address.ts";
+
+/** A database as its URL specifies it, without the password. */
+export type DatabaseLocation = Readonly<{
+  host: string;
+  port: number;
+  database?: string | undefined;
+  user?: string | undefined;
+}>;
+
+/** Common fields of the driver's errors; `code` is a five-character SQLSTATE, or a Node error code. */
+export type Failure = Readonly<{ code?: string; message: string }>;
+
+/** What to do about an error whose code and message match. */
+type Remedy = readonly [pattern: RegExp, act: (location: DatabaseLocation) => string];
+
+const remedies: readonly Remedy[] = [
+  [/no encryption|SSL off/, () => "add ?sslmode=verify-full to the URL: the server requires TLS"],
+  [/does not support SSL/, () => "remove sslmode from the URL, or enable TLS on the server"],
+  [/_CERT|_SIGNATURE|ERR_TLS_/, () => "add the server's CA to the URL: sslrootcert=<path of its PEM file>"],
+  [/^28P01|password must be a string/, () => "correct the user and password in the URL"],
+  [/^28000/, ({ user }) => `permit user ${user} in the server's pg_hba.conf, or correct the user in the URL`],
+  [/^3D000/, (location) => `run ${formatCreation(location)}, or correct the database in the URL`],
+  [/^42501/, ({ user }) => `make user ${user} the database's owner, or correct user and database in the URL`],
+  [/^53300/, () => "close other connections, or raise the server's max_connections"],
+  [/^(ENOTFOUND|EAI_AGAIN)/, () => "correct the host in the URL"],
+];
+
+export function formatServer({ host, port }: DatabaseLocation): string {
+  return `PostgreSQL at ${formatAuthority(host, port)}`;
+}
+
+/** Describes the database, the driver's error and what to do about it. Its messages include the user and the database, never the password. */
+export function explainPostgresFailure(error: unknown, location: DatabaseLocation): string {
+  const { code = "", message = "" } = error as Partial<Failure>;
+  const act =
+    remedies.find(([pattern]) => pattern.test(`${code} ${message}`))?.[1] ??
+    (() => "check that the server is running and reachable from here, or correct host and port in the URL");
+  // If several addresses refused the connection, the error has no message.
+  const reason = message || code || "no answer";
+  return `can't use database "${location.database}" of ${formatServer(location)} (${reason}); ${act(location)}`;
+}
+
+function formatCreation({ host, port, database = "", user = "" }: DatabaseLocation): string {
+  return formatShellWords(["createdb", `--host=${host}`, `--port=${port}`, `--owner=${user}`, database]);
+}
