@@ -13,14 +13,14 @@ const intervalMs = 2_000;
 const shortWindowMs = 60_000;
 const longWindowMs = 600_000;
 /** Min calls in a window for a verdict, unless calls fail. */
-const fewCalls = 20;
+const minCalls = 20;
 /** Number of failures, and share of calls, at which callers notice. */
-const noticedFailures = 10;
-const noticedShare = 0.05;
+const minFailures = 10;
+const failingShare = 0.05;
 /** Failure share below which the condition recovers; between the two shares, the condition keeps its status. */
-const settledShare = 0.01;
+const recoveredShare = 0.01;
 /** Max methods listed in a message, starting with those that fail most. */
-const namedMethods = 3;
+const listedMethodsMax = 3;
 
 export type CallsWatchDependencies = Readonly<{
   /** Returns the calls since the start. */
@@ -35,8 +35,8 @@ export type CallsWatchDependencies = Readonly<{
 
 /**
  * Sets `CallsSucceeding` from the outcomes of calls in the last minute, or in the last ten minutes if there were few; stops on the signal.
- * While the gateway does not serve, rejected calls are not counted, and the condition keeps its status unless it blames a node that is now
- * away.
+ * While the gateway does not serve, rejected calls are not counted, and the condition keeps its status unless that status blames a node
+ * that no longer responds.
  */
 export async function watchCalls(
   { traffic, isServing, board, clock, log, signal }: CallsWatchDependencies,
@@ -61,7 +61,7 @@ export async function watchCalls(
       const totals = sumCalls(await traffic());
       const now = clock.monotonicMs();
       const [minute, tenMinutes] = [last.add(totals, now), long.add(totals, now)];
-      const condition = deriveCallsCondition(minute.calls < fewCalls ? tenMinutes : minute, previousStatus);
+      const condition = deriveCallsCondition(minute.calls < minCalls ? tenMinutes : minute, previousStatus);
       if (condition !== undefined) board.set(condition);
     },
     { board, log, pause },
@@ -81,7 +81,7 @@ const unknownReport: ConditionReport<"CallsSucceeding"> = {
  * Derives from the calls in a window whether callers get responses. The node's health checks may succeed while its reads fail, and a
  * serving gateway may be out of capacity: no other condition shows either.
  *
- * @param before the condition's status at the last check: it changes only for a reason, not because callers are idle.
+ * @param before the condition's status at the last check; idle callers alone don't change it.
  * @returns undefined if there have been too few calls for a verdict.
  */
 export function deriveCallsCondition(
@@ -93,7 +93,7 @@ export function deriveCallsCondition(
   const lost = failures + recent.shed;
   const share = recent.calls === 0 ? 0 : lost / recent.calls;
   const seconds = recent.windowMs / 1_000;
-  const isWrong = lost >= noticedFailures && share >= (before === "False" ? settledShare : noticedShare);
+  const isWrong = lost >= minFailures && share >= (before === "False" ? recoveredShare : failingShare);
   if (isWrong && failures >= recent.shed) {
     return {
       type,
@@ -111,23 +111,24 @@ export function deriveCallsCondition(
     };
   }
   const successShare = `${recent.calls - lost} of ${recent.calls} calls of the last ${seconds} s were served.`;
-  if (recent.calls >= fewCalls) return { type, status: "True", reason: "Succeeding", message: successShare };
-  const few = `Too few calls to evaluate: ${successShare}`;
-  if (before === "True") return { type, status: "True", reason: "Succeeding", message: `${few} Earlier ones were.` };
-  return before === undefined ? undefined : { type, status: "Unknown", reason: "TooFewCalls", message: few };
+  if (recent.calls >= minCalls) return { type, status: "True", reason: "Succeeding", message: successShare };
+  const tooFewMessage = `Too few calls to evaluate: ${successShare}`;
+  if (before === "True")
+    return { type, status: "True", reason: "Succeeding", message: `${tooFewMessage} Earlier ones were.` };
+  return before === undefined ? undefined : { type, status: "Unknown", reason: "TooFewCalls", message: tooFewMessage };
 }
 
 function nameMostFrequent(failed: ReadonlyMap<string, number>): string {
   const byCount = [...failed].sort(([, one], [, other]) => other - one);
-  const named = byCount.slice(0, namedMethods).map(([method, count]) => `${method} ${count}`);
-  return [...named, ...(byCount.length > namedMethods ? ["…"] : [])].join(", ");
+  const named = byCount.slice(0, listedMethodsMax).map(([method, count]) => `${method} ${count}`);
+  return [...named, ...(byCount.length > listedMethodsMax ? ["…"] : [])].join(", ");
 }
 
 /** Max samples retained per window. */
 const snapshotsMax = 30;
 
 /** Outcomes caused by the call or its caller rather than by the node or the gateway: these are not counted. */
-const ofTheCaller: ReadonlySet<CallOutcome> = new Set(["rejected", "limited", "cancelled"]);
+const causedByCaller: ReadonlySet<CallOutcome> = new Set(["rejected", "limited", "cancelled"]);
 
 /** Completed calls, except those that failed because of their caller. */
 export type CallTotals = Readonly<{
@@ -145,7 +146,7 @@ export function sumCalls({ calls }: Pick<Traffic, "calls">): CallTotals {
   let all = 0;
   let shed = 0;
   for (const { method, outcome, count } of calls) {
-    if (ofTheCaller.has(outcome)) continue;
+    if (causedByCaller.has(outcome)) continue;
     all += count;
     if (outcome === "failed") failedCalls.set(method, (failedCalls.get(method) ?? 0) + count);
     if (outcome === "overload") shed += count;
@@ -155,7 +156,7 @@ export function sumCalls({ calls }: Pick<Traffic, "calls">): CallTotals {
 
 type CallSnapshot = Readonly<{ atMs: number; totals: CallTotals }>;
 
-/** Outcomes of the gateway's calls within a window. They are derived from totals read periodically, so that no call bears the cost. */
+/** Outcomes of the gateway's calls within a window. They are derived from totals read periodically, so that no call spends time on them. */
 export class CallHistory {
   readonly #windowMs: number;
   #snapshots: CallSnapshot[] = [];

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { NodeInfo } from "#health/rpc-state.ts";
-import type { NodeFitness } from "./chain/head.ts";
+import type { NodeFitness } from "./chain/chain-head.ts";
 import { deriveFilesCondition, evaluateNodeFitness } from "./gateway-conditions.ts";
 
 const rejectedFailure = { reason: "ConnectionRefused", message: "Rejected." } as const;

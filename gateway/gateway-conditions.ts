@@ -2,7 +2,7 @@ import { describeRejectedFiles, type ActiveFile } from "#daemon/files/active-fil
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { isResponding, type NodeInfo } from "#health/rpc-state.ts";
 import type { ConditionReport } from "#status/condition.ts";
-import type { NodeFitness } from "./chain/head.ts";
+import type { NodeFitness } from "./chain/chain-head.ts";
 
 /**
  * How long the RPC must be unresponsive before it counts as down, and how long the head must be unknown before the gateway is blamed: one
@@ -58,7 +58,7 @@ export function deriveGatewayCondition(
   };
 }
 
-/** Derives the condition that the watched files' content is active; returns undefined if there are no such files. */
+/** Derives the condition `FilesLoaded`; returns undefined if no files are watched. */
 export function deriveFilesCondition(files: readonly ActiveFile[]): ConditionReport<"FilesLoaded"> | undefined {
   if (files.length === 0) return undefined;
   const type = "FilesLoaded";

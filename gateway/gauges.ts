@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from "prom-client";
 import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
-import type { Head } from "./chain/head.ts";
+import type { HeadTracker } from "./chain/chain-head.ts";
 import type { LoadGate } from "./limits/load-gate.ts";
 import type { RateLimiter } from "./limits/rate-limiter.ts";
 import type { Listeners } from "./listener/listeners.ts";
@@ -14,7 +14,7 @@ export type GaugeSources = Readonly<{
   upstream: Node;
   cache: ResponseCache;
   listeners: Listeners;
-  head: Head;
+  head: HeadTracker;
 }>;
 
 /** Registers the gateway's state as gauges, read at scrape time. */

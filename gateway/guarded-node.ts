@@ -29,7 +29,7 @@ import {
 import { startGateway, type Gateway } from "./gateway.ts";
 import type { SettingNames } from "./settings/names.ts";
 import type { GatewaySettings } from "./settings/sections.ts";
-import type { NodeFitness } from "./chain/head.ts";
+import type { NodeFitness } from "./chain/chain-head.ts";
 import type { Traffic } from "./observe/meter.ts";
 
 /** Interval between gateway readiness checks; each `/readyz` request checks too. */
@@ -88,7 +88,7 @@ export async function startGatewayForNode(
   const charts = createCharts();
   const eventLoop = resources.use(watchEventLoop(settings.health, { clock, board, metrics }));
   const hasReferences = settings.lag.references.length > 0;
-  // Calls read the health as a value; only the watches' findings, and silence, change it.
+  // Calls read this value; it changes only when a watch reports something, or when the node stops responding.
   const fitness: { current: NodeFitness } = { current: "chainUnknown" };
   const factsChanged = (facts: NodeInfo) => {
     fitness.current = evaluateNodeFitness(facts, { hasReferences, nowMs: clock.monotonicMs() });

@@ -15,7 +15,7 @@ import { gatewaySettings, type StandaloneGatewaySettings } from "./settings.ts";
 import { operationsApi } from "#daemon/http/operations-api.ts";
 import { describeStatusOperation, nodePageShape, pageOperation } from "#status/status-api.ts";
 
-/** The gateway in front of any EVM node: watches and guards the node's RPC, and touches nothing else of the node. */
+/** The gateway in front of any EVM node: watches and guards the node's RPC, and leaves the rest of the node alone. */
 export const gateway: Service<typeof gatewaySettings.schema> = { definition: gatewaySettings, start };
 
 /** Figures that exist only in a sidecar. */

@@ -1,5 +1,5 @@
 import type { Logger } from "#daemon/log/log.ts";
-import type { Head, NodeFitness } from "./chain/head.ts";
+import type { HeadTracker, NodeFitness } from "./chain/chain-head.ts";
 import { startHeadWatch } from "./notifications/head-watch.ts";
 import { SubscriptionHub } from "./notifications/subscription-hub.ts";
 import type { PolicySource } from "./policy.ts";
@@ -23,10 +23,10 @@ export type UpstreamNode = Readonly<{
 }>;
 
 export type NodeDependencies = Readonly<{
-  head: Head;
+  head: HeadTracker;
   cache: ResponseCache;
   policy: PolicySource;
-  /** Called when a gap in the node's WebSocket connection is over: subscribers were either sent what they missed or closed. */
+  /** Called after a gap in the node's WebSocket connection, once its subscribers have been sent what they missed, or have been closed. */
   gapEnded: (outcome: "bridged" | "closed") => void;
   log: Logger;
   now: () => number;
@@ -36,7 +36,7 @@ export type NodeDependencies = Readonly<{
 /** The gateway's connection to the node: calls over HTTP, subscriptions over a single WebSocket, and head tracking. */
 export type Node = Disposable &
   Readonly<{
-    /** Where calls go: any upstream that sends them, by default a pool of connections to one node. */
+    /** Upstream to which calls are sent; by default a pool of connections to one node. */
     pool: NodeUpstream;
     hub: SubscriptionHub;
     isLinked: () => boolean;
@@ -70,7 +70,7 @@ export function startNode(
   const watch = stack.use(startHeadWatch(headSettings, { requestNode, hub, head, resetLink, returned: onReturn }));
   const events = {
     opened: () => {
-      // It may be another node, or the same node on another chain. While it was unreachable, constants were still served.
+      // The node behind the URL, or its chain, may have changed. While it was unreachable, constants were still served.
       cache.clear();
       linkOpened();
       hub.opened();

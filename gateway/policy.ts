@@ -33,7 +33,7 @@ export function createPolicy(settings: PolicySettings): Policy {
   return { settings, catalogue, served, tiers, openRpc: formatOpenRpcDocuments(served) };
 }
 
-/** Limits of a caller whose tier no longer exists: the strictest that still let it see the reason. */
+/** Limits of a caller whose tier no longer exists: the strictest with which it still gets an error that says so. */
 const fallbackTier: Tier = {
   requestsPerSecond: 1,
   requestBurst: 1,
@@ -65,8 +65,8 @@ export function findMethod(policy: Policy, tier: Tier, name: string, listener: L
 }
 
 /**
- * Matches a key that nodes parse as gas, in JSON text as a binary string, an escape, which may encode such a key, or an array in an array:
- * nodes written in Rust also accept an object's values as an array, by position.
+ * Matches JSON text (as a binary string) that may specify gas: such a key, an escape, which may encode one, or an array in an array,
+ * because nodes written in Rust also accept an object as an array of its values.
  */
 const gasKey = /"ga(?:s|\xc5\xbf)(?:limit)?"|\\|[[,]\s*\[/i;
 
@@ -75,7 +75,7 @@ export function maySpecifyGas(params: string): boolean {
   return gasKey.test(params);
 }
 
-/** Whether a method's limit may apply to parameters: a plain call that specifies no gas has none. */
+/** Whether a method's limit may apply to these parameters; a plain call that specifies no gas is not limited. */
 export function isLimited({ limit }: Method, params: string): boolean {
   if (limit?.kind === "gas" && limit.isRepeated !== true) return maySpecifyGas(params);
   return limit !== undefined;
@@ -138,7 +138,9 @@ export async function startLivePolicy(
   return { current, ...(await watchFile(file, dependencies)) };
 }
 
-/** Describes a listener whose tier is missing; returns undefined if there is none. A listener without callers' names has the tier of its own name. */
+/**
+ * Describes a listener whose tier is missing, or returns undefined. A listener that identifies no caller uses the tier of its own name.
+ */
 function findMissingTier({ tiers }: Policy, settings: LivePolicySettings, { key }: SettingNames): string | undefined {
   for (const listener of ["public", "internal"] as const) {
     if (!settings[listener].enabled || tiers.has(listener)) continue;

@@ -13,7 +13,7 @@ function takenKeys(entry: object): ApiKeys {
 describe("API keys", () => {
   it("are matched by the full hash", () => {
     const hash = sha256("good");
-    // Has the same lookup part of the hash; the rest, which differs, is compared in constant time.
+    // Has the same lookup digits as the key's hash; the other digits differ, and are compared in constant time.
     const twin = `${hash.slice(0, 32)}${"0".repeat(32)}`;
     const keys = takenKeys({ name: "ops", sha256: hash, tier: "paid" });
     const twins = takenKeys({ name: "twin", sha256: twin, tier: "paid" });

@@ -30,7 +30,7 @@ export function readApiKeys(content: unknown): FileReading<ApiKeys> {
 }
 
 /**
- * Number of hash digits used as the lookup key. Lookup time reveals something only about the hash of the client's input, not about any key;
- * the remaining digits are compared in constant time.
+ * Number of hash digits used as the lookup key. Lookup time depends only on the hash of the client's input, so it reveals no key; the
+ * remaining digits are compared in constant time.
  */
 const lookupDigits = 32;

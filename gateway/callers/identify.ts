@@ -24,7 +24,7 @@ export type RejectedIdentity = Readonly<{ kind: "rejected"; message: string; ret
 export type Identify = (facts: RequestInfo) => CallerIdentity | Promise<CallerIdentity>;
 
 /** Max number of cached identities, and max length of a cached name; others are computed on each request. */
-const kept = { max: 10_000, nameLength: 256 };
+const cacheLimits = { max: 10_000, nameLength: 256 };
 
 /** Matches lists that consist only of characters of IPv4 addresses. */
 const plainList = /^[\d., ]+$/;
@@ -39,13 +39,13 @@ export function identifyByAddress(
     kind: "caller",
     caller: { key: `${listener} ${network}`, listener, tierName },
   });
-  const identifyPeer = memoize(kept, (remoteAddress) =>
+  const identifyPeer = memoize(cacheLimits, (remoteAddress) =>
     buildIdentity(toAddressKey(client.of(remoteAddress, undefined))),
   );
   const readForwarded = (remoteAddress: string, forwardedFor: string) =>
     buildIdentity(toAddressKey(client.of(remoteAddress, forwardedFor)));
-  // Addresses contain no spaces, so the first space separates the two.
-  const identifyForwarded = memoize(kept, (name) => {
+  // Addresses contain no spaces, so the first space ends the peer's address.
+  const identifyForwarded = memoize(cacheLimits, (name) => {
     const blank = name.indexOf(" ");
     return readForwarded(name.slice(0, blank), name.slice(blank + 1));
   });

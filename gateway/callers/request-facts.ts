@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { readForwardedFor } from "#daemon/http/proxies/client-address.ts";
 import { readTraceContext, type TraceContext } from "#daemon/http/request-trace.ts";
 
-/** Origin of a request, as stated by its head. */
+/** Origin of a request, as its headers state it. */
 export type PeerInfo = Readonly<{ remoteAddress: string; forwardedFor: string | undefined }>;
 
 /** Facts about a request that are known before its body: its origin and its metadata. */

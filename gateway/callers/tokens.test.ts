@@ -31,7 +31,7 @@ it("caches verified tokens up to the limit, then clears the cache and verifies t
       .setExpirationTime("1h")
       .sign(privateKey);
   const all = await Promise.all(["a", "b", "c", "d"].map(signToken));
-  /** Whether a token is recognized without verifying its signature; it is valid either way. */
+  /** Whether a token is recognized without verifying its signature. It is valid in any case. */
   const isKnown = async (token = "") => {
     const known = tokens?.recall(token);
     expect(known ?? (await tokens?.verify(token))).toMatchObject({ tier: "paid" });

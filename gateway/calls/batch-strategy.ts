@@ -60,23 +60,23 @@ export function startInTurn(turns: SharedTurns, caller: string, begin: () => Res
 
 /**
  * Admits those calls of one client's batch that go to the node in batches. Each of the caller's in-flight slots that the batch takes covers
- * `callsPerPlace` calls. A batch without a slot waits for one in its caller's queue. A batch with slots waits only for its own calls; while
+ * `callsPerSlot` calls. A batch without a slot waits for one in its caller's queue. A batch with slots waits only for its own calls; while
  * other batches wait, it releases all its slots but one as its calls end.
  */
 class BatchGate implements CallGate {
   readonly #gate: LoadGate;
-  readonly #callsPerPlace: number;
+  readonly #callsPerSlot: number;
   readonly #waiting = new Set<(mayEnter: boolean) => void>();
   #leaveQueue: (() => void) | undefined;
   #hasGivenUp = false;
   #isResuming = false;
-  #places = 0;
+  #slots = 0;
   #calls = 0;
   #resumed: (() => void) | undefined;
 
-  constructor(gate: LoadGate, callsPerPlace: number) {
+  constructor(gate: LoadGate, callsPerSlot: number) {
     this.#gate = gate;
-    this.#callsPerPlace = callsPerPlace;
+    this.#callsPerSlot = callsPerSlot;
   }
 
   /** Whether calls of the batch are waiting: until they proceed, no other call starts. */
@@ -97,7 +97,7 @@ class BatchGate implements CallGate {
     if (!this.#hasRoom(caller)) {
       const rejection = this.#gate.enter(caller, tier, costUnits, overload);
       if (rejection !== undefined) return rejection;
-      this.#places += 1;
+      this.#slots += 1;
     }
     this.#calls += 1;
     return undefined;
@@ -105,8 +105,8 @@ class BatchGate implements CallGate {
 
   leave(caller: string, costUnits: number, overload: PolicySettings["overload"]): void {
     this.#calls -= 1;
-    if (this.#calls <= (this.#places - 1) * this.#callsPerPlace) {
-      this.#places -= 1;
+    if (this.#calls <= (this.#slots - 1) * this.#callsPerSlot) {
+      this.#slots -= 1;
       this.#gate.leave(caller, costUnits, overload);
     }
     if (!this.isWaiting || this.#leaveQueue !== undefined || this.#isResuming) return;
@@ -120,7 +120,7 @@ class BatchGate implements CallGate {
     overload: PolicySettings["overload"],
     resume: (mayEnter: boolean) => void,
   ): (() => void) | undefined {
-    if (this.#places === 0 && this.#leaveQueue === undefined) {
+    if (this.#slots === 0 && this.#leaveQueue === undefined) {
       if (this.#hasGivenUp) return undefined;
       this.#leaveQueue = this.#gate.wait(caller, tier, overload, (mayEnter) => this.#resume(mayEnter));
       if (this.#leaveQueue === undefined) return undefined;
@@ -133,8 +133,8 @@ class BatchGate implements CallGate {
   }
 
   #hasRoom(caller: string): boolean {
-    const places = this.#places > 1 && this.#gate.isAwaited(caller) ? this.#places - 1 : this.#places;
-    return this.#calls < places * this.#callsPerPlace;
+    const ownSlots = this.#slots > 1 && this.#gate.hasWaiting(caller) ? this.#slots - 1 : this.#slots;
+    return this.#calls < ownSlots * this.#callsPerSlot;
   }
 
   #resume(mayEnter: boolean): void {

@@ -21,8 +21,8 @@ export type BatchDependencies = Readonly<{
 }>;
 
 /**
- * Runs the calls in a batch and returns their responses in order. Early responses are buffered, and no call starts further ahead than
- * the strategy allows. Calls that are answered synchronously continue in a later event loop tick if together they take too long. Notifications
+ * Runs the calls in a batch and returns their responses in order. Early responses are buffered, and no call starts further ahead than the
+ * strategy allows. If calls that are answered synchronously take too long together, the rest run in a later event loop tick. Notifications
  * run without an entry; if there are no entries, the response is empty text. If limits rejected all calls that have an entry, the response
  * is marked as a limit response. Responses beyond `limits.batchResponseBytes` are replaced by errors, as in geth.
  */
@@ -77,9 +77,9 @@ class BatchRun implements ResponseFlow, RunReceiver {
     this.#turns = createTurns(context.turns, key);
     this.#settled = new Uint8Array(calls.length);
     this.#plain = plainReads?.(this);
-    const buildOmittedEntry = (place: number) => formatEntry(calls[place]?.id, "tooLarge");
+    const buildOmittedEntry = (slot: number) => formatEntry(calls[slot]?.id, "tooLarge");
     this.#writer = new OrderedWriter(
-      { places: calls.length, head: "[", tail: "]", empty: "" },
+      { slots: calls.length, head: "[", tail: "]", empty: "" },
       {
         sink,
         memory: this.#entriesMemory,
@@ -104,20 +104,20 @@ class BatchRun implements ResponseFlow, RunReceiver {
     );
   }
 
-  receive(answer: TextResponse | ResponseFailure, place: number): void {
-    this.#flows[place] = undefined;
-    this.#settled[place] = 1;
+  receive(answer: TextResponse | ResponseFailure, slot: number): void {
+    this.#flows[slot] = undefined;
+    this.#settled[slot] = 1;
     const source = typeof answer === "string" ? "gateway" : answer.source;
-    const entry = formatEntry(this.#calls[place]?.id, answer);
+    const entry = formatEntry(this.#calls[slot]?.id, answer);
     const retryAfterSeconds = typeof answer === "string" ? undefined : answer.retryAfterSeconds;
     if (retryAfterSeconds === undefined) this.#isServed ||= entry !== "";
     else this.#retryAfterSeconds = Math.max(retryAfterSeconds, this.#retryAfterSeconds ?? 0);
-    this.#writer.put(place, entry, entry === "" ? undefined : source);
+    this.#writer.put(slot, entry, entry === "" ? undefined : source);
     this.#continueOrCut();
   }
 
-  hasRoom(place: number, bytes: number): boolean {
-    return this.#writer.hasRoom(place, bytes);
+  hasRoom(slot: number, bytes: number): boolean {
+    return this.#writer.hasRoom(slot, bytes);
   }
 
   receiveRun(text: string, first: number, count: number): void {
@@ -128,12 +128,12 @@ class BatchRun implements ResponseFlow, RunReceiver {
     this.#continueOrCut();
   }
 
-  receiveLong({ parts, source }: LongResponse, place: number): void {
-    this.#flows[place] = undefined;
-    this.#settled[place] = 1;
-    const hasEntry = this.#calls[place]?.id !== undefined;
+  receiveLong({ parts, source }: LongResponse, slot: number): void {
+    this.#flows[slot] = undefined;
+    this.#settled[slot] = 1;
+    const hasEntry = this.#calls[slot]?.id !== undefined;
     this.#isServed ||= hasEntry;
-    this.#writer.put(place, hasEntry ? trimTrailingWhitespace(parts) : "", hasEntry ? source : undefined);
+    this.#writer.put(slot, hasEntry ? trimTrailingWhitespace(parts) : "", hasEntry ? source : undefined);
     this.#continueOrCut();
   }
 
@@ -156,14 +156,14 @@ class BatchRun implements ResponseFlow, RunReceiver {
     this.proceed();
   }
 
-  /** Cancels the calls in progress once a response does not fit: the node's responses would be discarded. No call starts after that. */
+  /** Once a response does not fit, cancels the calls in progress, because their responses would be discarded, and starts no others. */
   #cut(): void {
     this.#isCut = true;
     const left = this.#flows.splice(0);
     for (const flow of left) flow?.cancel();
     // Releases the buffers of the cancelled calls: from now on, no call buffers anything.
     this.memory[Symbol.dispose]();
-    for (const [place, flow] of left.entries()) if (flow !== undefined) this.receive("tooLarge", place);
+    for (const [slot, flow] of left.entries()) if (flow !== undefined) this.receive("tooLarge", slot);
   }
 
   #step(): number {
@@ -188,12 +188,12 @@ class BatchRun implements ResponseFlow, RunReceiver {
     return true;
   }
 
-  #start(place: number, call: Call | BadCall): void {
-    if (this.#writer.isFull || this.#writer.writtenBytes >= this.limitBytes) this.receive("tooLarge", place);
+  #start(slot: number, call: Call | BadCall): void {
+    if (this.#writer.isFull || this.#writer.writtenBytes >= this.limitBytes) this.receive("tooLarge", slot);
     else {
-      const flow = this.#plain?.begin(call, place) ?? this.#handle(call, new TextSink(this, place));
+      const flow = this.#plain?.begin(call, slot) ?? this.#handle(call, new TextSink(this, slot));
       if (this.#isCancelled) flow.cancel();
-      else if (this.#settled[place] === 0) this.#flows[place] = flow;
+      else if (this.#settled[slot] === 0) this.#flows[slot] = flow;
     }
   }
 }

@@ -39,7 +39,7 @@ export class CallAccounting {
   readonly hasPaidBytes: boolean;
   /** How the calls of a batch reach the node together; undefined for a single call. */
   batch: Readonly<{ sender: NodeSender; gate: CallGate }> | undefined;
-  /** Units paid for node time by the batch's calls, less the time up to `#countedTo`. */
+  /** Units that the batch's calls have paid for node time, minus those for time up to `#countedTo`. */
   #paidUnits = 0;
   #countedTo = 0;
   /** Number of plain reads that are answered but not yet counted, by method, and the time when the node was queried. */
@@ -131,8 +131,8 @@ export class CallAccounting {
   }
 
   /**
-   * Charges the node's time for a call that runs contract code, beyond what its units already paid for. Calls that go to the node in
-   * batches run one after the other, so each moment counts once. The time is not known before the call, so the caller may go into debt.
+   * Charges the node's time for a call that runs contract code, beyond what its units already paid for. Calls in a batch to the node run
+   * one after the other, so each moment counts once. The time is not known in advance, so the caller may go into debt.
    */
   oweNodeTime({ gate, method, costUnits, requestedAt }: AdmittedCall, endedAt: number): void {
     const { enabled, unitsPerNodeMs } = this.policy.settings.rateLimit;

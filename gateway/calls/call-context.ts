@@ -1,7 +1,7 @@
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { TraceContext } from "#daemon/http/request-trace.ts";
 import type { Caller } from "../callers/identify.ts";
-import type { Head, NodeFitness } from "../chain/head.ts";
+import type { HeadTracker, NodeFitness } from "../chain/chain-head.ts";
 import type { RpcError } from "../errors.ts";
 import type { NodeResponse } from "../json-rpc/read-answer.ts";
 import type { RememberedChecks } from "../limits/check-params.ts";
@@ -35,7 +35,7 @@ export type GatewayContext = Readonly<{
   policy: PolicySource;
   limiter: RateLimiter;
   gate: LoadGate;
-  head: Head;
+  head: HeadTracker;
   fitness: Readonly<{ current: NodeFitness }>;
   checks: RememberedChecks;
   reads: NodeReads;

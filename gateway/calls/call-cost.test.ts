@@ -3,7 +3,9 @@ import { discardedResponse } from "../responses/response-sink.ts";
 import { createCountingContext, createTestAccount } from "../testing/test-context.ts";
 import { CallRecord } from "./call-record.ts";
 
-/** Calls that run contract code, each at this cost, as one batch or separately, with the units owed for the node's time. */
+/**
+ * Starts calls that run contract code; returns the function that ends the next one, and what is owed for node time.
+ */
 function timeCalls(count: number, { isBatch = true, rateLimit = {} } = {}) {
   const { context, owed, clock } = createCountingContext(rateLimit);
   const { gate } = context;

@@ -95,7 +95,7 @@ function runWithinLimits(record: CallRecord, params: string): ResponseFlow {
     }
     case "pass": {
       const { params: checkedText, key, gas = 0 } = checkedParams;
-      // The client's text of the call can't be forwarded if the check has changed the parameters.
+      // The call can't be forwarded as the client wrote it if the check changed its parameters.
       if (checkedText !== params) record.wire = undefined;
       const moreUnits = Math.ceil(gas / policy.settings.rateLimit.gasPerUnit) - method.costUnits;
       if (moreUnits <= 0) return readOne(record, checkedText, key);
@@ -176,7 +176,7 @@ function waitOrReject(
 function findCachedResponse({ account, method, key, hash }: CallRecord, unfit: RpcError | undefined) {
   const { reads } = account.context;
   if (unfit === undefined) return reads.cached(method, key, hash);
-  return isOffChain(unfit) ? undefined : reads.lasting(method, key, hash);
+  return isOffChain(unfit) ? undefined : reads.cachedForever(method, key, hash);
 }
 
 /** Returns the error that explains why the node must not be queried; undefined if the node is healthy. */
@@ -189,7 +189,7 @@ function explainUnfit({ account, method }: CallRecord): RpcError | undefined {
   return mayServe ? undefined : rpcErrors.nodeBehind;
 }
 
-/** Whether the node is not known to be on the expected chain; if so, nothing is answered on its behalf. */
+/** Whether the node may be on another chain; if so, no call is answered on its behalf. */
 function isOffChain(unfit: RpcError): boolean {
   return unfit === rpcErrors.anotherChain || unfit === rpcErrors.chainUnknown;
 }

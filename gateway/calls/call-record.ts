@@ -166,13 +166,13 @@ export class CallRecord implements NodeRead {
   text(json: string, source: ResponseSource, retryAfterSeconds?: number): void {
     this.#answered(source);
     // A response caused by a limit costs nothing extra.
-    if (retryAfterSeconds === undefined) this.#came(json.length);
+    if (retryAfterSeconds === undefined) this.#countResponse(json.length);
     this.#client.text(json, source, retryAfterSeconds);
   }
 
   bytes(body: Buffer, source: ResponseSource): void {
     this.#answered(source);
-    this.#came(body.length);
+    this.#countResponse(body.length);
     this.#client.bytes(body, source);
   }
 
@@ -208,7 +208,7 @@ export class CallRecord implements NodeRead {
     this.ended(source === "mixed" ? "node" : source);
   }
 
-  #came(bytes: number): void {
+  #countResponse(bytes: number): void {
     this.#answerBytes = bytes;
     if (bytes >= minChargedBytes) this.#charge();
   }

@@ -40,7 +40,7 @@ function startHandler({ checkMs = 0, limits = { batchItems: 20, depth: 40 }, tie
     const flow = handleMessage(body, { caller: testCaller, memory: roomyMemory, traceContext: undefined }, sink);
     return { texts, flow };
   };
-  /** Runs the later ticks, and counts those with work. */
+  /** Runs later ticks until none has work; returns how many had some. */
   const turn = () => {
     turns.used = 0;
     for (let run = pendingTicks.shift(); run !== undefined; run = pendingTicks.shift()) run();

@@ -84,7 +84,7 @@ export function createMessageHandler(context: GatewayContext): MessageHandler {
 }
 
 /**
- * Counts a message, unless it is small, in its connection's memory until it is answered, and charges the bytes of a large one before it is
+ * Counts a message, unless it is small, in its connection's memory until it is answered. A large one is charged for its bytes before it is
  * parsed. Callers that can't pay are rejected with id null. `proceed` responds to the sink that it receives.
  */
 function chargeMessage(
@@ -94,15 +94,15 @@ function chargeMessage(
   proceed: (sink: ResponseSink) => ResponseFlow,
 ): ResponseFlow {
   const held = new ResponseMemory(account.message.memory);
-  const letGo = () => held[Symbol.dispose]();
-  const releasingSink = new EndingSink(sink, letGo);
+  const release = () => held[Symbol.dispose]();
+  const releasingSink = new EndingSink(sink, release);
   const recordAs = (id: string) => new CallRecord(account, { id, error: rpcErrors.invalidRequest }, releasingSink);
   const { limits, rateLimit } = account.policy.settings;
   if (!held.tryAcquire(body.length))
     return recordAs(readCallId(body, limits)).rejectTemporarily(rpcErrors.tooMuchHeld, 1, "memory");
   const go = () => proceed(releasingSink);
   const units = computeBytesCost(body.length, rateLimit.unitsPerKiB);
-  return new EndingFlow(account.hasPaidBytes ? chargeCall(recordAs("null"), units, go) : go(), letGo);
+  return new EndingFlow(account.hasPaidBytes ? chargeCall(recordAs("null"), units, go) : go(), release);
 }
 
 /** Parses a message over several event loop ticks, then continues with it in a later tick. */

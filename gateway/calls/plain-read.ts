@@ -1,6 +1,6 @@
 import { buildCallKey, type TypicalCall } from "../json-rpc/call.ts";
 import type { Method } from "../catalogue/method.ts";
-import type { ChainHead } from "../chain/head.ts";
+import type { ChainHead } from "../chain/chain-head.ts";
 import type { ResponseFailure } from "../errors.ts";
 import type { ResponseFlow } from "../responses/response-sink.ts";
 import type { ResponseMemory } from "../responses/response-memory.ts";
@@ -12,7 +12,9 @@ import type { NodeSender } from "../upstream/node-call.ts";
 import type { TypicalResponses } from "../upstream/batch-responses.ts";
 import type { PieceCall, PieceEntry } from "../upstream/piece-entry.ts";
 
-/** Snapshot of the head, the cache and the clock, shared by plain reads that start in the same event loop tick: none of these changes within a tick. */
+/**
+ * Snapshot of chain head, cache and clock, none of which changes within a tick, for the plain reads that start in one tick.
+ */
 export type TickSnapshot = Readonly<{
   head: ChainHead | undefined;
   generation: number;
@@ -34,16 +36,15 @@ export type PlainReadOwner = Readonly<{
 }>;
 
 /**
- * A read in a batch that neither the cache nor an in-flight read can answer. As long as nothing but its response happens, it is one small
- * object instead of a call's full state. It becomes a regular read when another read joins it, or when it fails, is cancelled or goes to
- * the node alone.
+ * A read in a batch that neither the cache nor an in-flight read can answer. It is one small object instead of a call's full state, until
+ * another read joins it, or it fails, is cancelled or goes to the node alone: then it becomes a regular read.
  */
 export class PlainRead implements ResponseFlow, PieceCall, ReadInFlight, ReadContext {
   readonly call: TypicalCall;
-  readonly place: number;
+  readonly slot: number;
   readonly method: Method;
   readonly lifetime: CacheLifetime;
-  readonly moment: TickSnapshot;
+  readonly snapshot: TickSnapshot;
   isKept = false;
   readonly #owner: PlainReadOwner;
   #piece: BatchPiece | undefined;
@@ -51,15 +52,15 @@ export class PlainRead implements ResponseFlow, PieceCall, ReadInFlight, ReadCon
 
   constructor(
     call: TypicalCall,
-    place: number,
-    { method, lifetime, moment }: Readonly<{ method: Method; lifetime: CacheLifetime; moment: TickSnapshot }>,
+    slot: number,
+    { method, lifetime, snapshot }: Readonly<{ method: Method; lifetime: CacheLifetime; snapshot: TickSnapshot }>,
     owner: PlainReadOwner,
   ) {
     this.call = call;
-    this.place = place;
+    this.slot = slot;
     this.method = method;
     this.lifetime = lifetime;
-    this.moment = moment;
+    this.snapshot = snapshot;
     this.#owner = owner;
   }
 
@@ -93,18 +94,18 @@ export class PlainRead implements ResponseFlow, PieceCall, ReadInFlight, ReadCon
   }
 
   get generation(): number {
-    return this.moment.generation;
+    return this.snapshot.generation;
   }
 
   get epoch(): number {
-    return this.moment.epoch;
+    return this.snapshot.epoch;
   }
 
   get timeoutMs(): number {
     return this.method.timeoutMs;
   }
 
-  /** A piece that is being answered contains this read even after it was cancelled and replaced by its entry. */
+  /** While a piece is being answered, it still contains this read, even if the read was cancelled and replaced by its entry. */
   get isSettled(): boolean {
     return this.#own?.entry?.isSettled ?? false;
   }
@@ -133,7 +134,7 @@ export class PlainRead implements ResponseFlow, PieceCall, ReadInFlight, ReadCon
   }
 
   /** Whether the read belongs to this batch and is still a plain read. */
-  isOf(owner: PlainReadOwner): boolean {
+  belongsTo(owner: PlainReadOwner): boolean {
     return this.#own === undefined && this.#owner === owner;
   }
 

@@ -79,7 +79,7 @@ function startGateway(isPlain: boolean) {
 }
 
 /** Ways in which a node responds to a batch. */
-const ways = [
+const responseModes = [
   "in order",
   "in order",
   "reversed",
@@ -90,30 +90,30 @@ const ways = [
   "fails",
   "spaced",
 ] as const;
-type ResponseWay = (typeof ways)[number];
+type ResponseMode = (typeof responseModes)[number];
 
 /** Node responses that always end a run. */
 const responsesMax = 200;
 
 const readIds = (body: string) => [...body.matchAll(/"id":(\d+)/g)].map(([, id]) => id ?? "");
 
-function respond({ body, sink }: NodeCall, way: ResponseWay): void {
-  const one = (id: string, place: number) => {
-    if (way === "one error" && place === 1)
+function respond({ body, sink }: NodeCall, mode: ResponseMode): void {
+  const one = (id: string, index: number) => {
+    if (mode === "one error" && index === 1)
       return `{"jsonrpc":"2.0","id":${id},"error":{"code":3,"message":"reverted"}}`;
-    return `{"jsonrpc":"2.0","id":${id},"result":"0x${"ab".repeat(place * 110)}"}`;
+    return `{"jsonrpc":"2.0","id":${id},"result":"0x${"ab".repeat(index * 110)}"}`;
   };
   const ids = readIds(body);
-  if (way === "fails") sink.fail("timeout");
+  if (mode === "fails") sink.fail("timeout");
   else if (!body.startsWith("[")) sink.bytes(Buffer.from(one(ids[0] ?? "", 2)), "node");
-  else if (way === "an error")
+  else if (mode === "an error")
     sink.bytes(Buffer.from('{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}'), "node");
   else {
     const responses = ids.map(one);
-    if (way === "reversed") responses.reverse();
-    if (way === "one missing") responses.pop();
-    const text = way === "spaced" ? `[ ${responses.join(" , ")} ]\n` : `[${responses.join(",")}]`;
-    if (way !== "in parts") sink.bytes(Buffer.from(text), "node");
+    if (mode === "reversed") responses.reverse();
+    if (mode === "one missing") responses.pop();
+    const text = mode === "spaced" ? `[ ${responses.join(" , ")} ]\n` : `[${responses.join(",")}]`;
+    if (mode !== "in parts") sink.bytes(Buffer.from(text), "node");
     else {
       sink.begin(text.length, "node");
       sink.chunk(Buffer.from(text.slice(0, 40)));
@@ -156,7 +156,7 @@ type Request = Readonly<{
 }>;
 
 /** Rarely generated: the batch is too long for all its calls to get a response. */
-const longSequences: [Request[], ResponseWay[]][] = [
+const longSequences: [Request[], ResponseMode[]][] = [
   // The response to a call cancels the next call, which the node omitted. The next batch must still not be sent call by call.
   [
     [createBatch([0, 1, 2, 3, 4, 5, 6, 5, 7], 0), createBatch([8, 9], 1)],
@@ -169,8 +169,8 @@ const longSequences: [Request[], ResponseWay[]][] = [
 
 /** Reads these accounts' balances; at `newPiece`, a call has the first call's id, and so needs another piece. */
 function createBatch(accounts: readonly number[], responsesBefore: number, newPiece?: number): Request {
-  const batch = accounts.map((data, place): Call => ({
-    id: place === newPiece ? 0 : place,
+  const batch = accounts.map((data, index): Call => ({
+    id: index === newPiece ? 0 : index,
     method: "eth_getBalance",
     block: '"latest"',
     data,
@@ -193,17 +193,17 @@ describe("plain reads in batches", () => {
           }),
           { minLength: 1, maxLength: 4 },
         ),
-        fc.array(fc.constantFrom(...ways), { minLength: 4, maxLength: 40 }),
+        fc.array(fc.constantFrom(...responseModes), { minLength: 4, maxLength: 40 }),
         async (requests, given) => {
           const run = async (isPlain: boolean) => {
             const { request, sent, read } = startGateway(isPlain);
             const responses: { text: string }[] = [];
-            let place = 0;
+            let index = 0;
             const respondToNext = async () => {
               const next = sent.shift();
               if (next === undefined) return false;
-              respond(next, given[place % given.length] ?? "in order");
-              place += 1;
+              respond(next, given[index % given.length] ?? "in order");
+              index += 1;
               await undefined;
               await undefined;
               return true;
@@ -215,7 +215,7 @@ describe("plain reads in batches", () => {
               if (isCancelled) flow.cancel();
               responses.push(seen);
             }
-            for (let isMore = true; isMore;) isMore = place < responsesMax && (await respondToNext());
+            for (let isMore = true; isMore;) isMore = index < responsesMax && (await respondToNext());
             return { answers: responses, ...read() };
           };
           expect(await run(true)).toEqual(await run(false));

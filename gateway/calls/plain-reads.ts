@@ -25,42 +25,42 @@ export class PlainReads implements PlainReadOwner {
   readonly traceContext: TraceContext | undefined;
   readonly #reads: NodeReads;
   readonly #account: CallAccounting;
-  readonly #way: BatchStrategy;
+  readonly #strategy: BatchStrategy;
   readonly #receiver: RunReceiver;
   /** Methods looked up so far, by name; undefined if their calls are never plain reads. */
   readonly #methods = new Map<string, Method | undefined>();
   /** State of the current tick; undefined between ticks, and while no read counts as plain. */
-  #moment: TickSnapshot | undefined;
-  readonly #leaveMoment = () => {
-    this.#moment = undefined;
+  #snapshot: TickSnapshot | undefined;
+  readonly #dropSnapshot = () => {
+    this.#snapshot = undefined;
   };
 
-  constructor(account: CallAccounting, way: BatchStrategy, receiver: RunReceiver) {
+  constructor(account: CallAccounting, strategy: BatchStrategy, receiver: RunReceiver) {
     const { memory, traceContext } = account.message;
     this.memory = new ResponseMemory(memory);
     this.caller = account.key;
     this.traceContext = traceContext;
     this.#reads = account.context.reads;
     this.#account = account;
-    this.#way = way;
+    this.#strategy = strategy;
     this.#receiver = receiver;
   }
 
   /** Starts a call if it is a plain read; otherwise does nothing and returns undefined. */
-  begin(call: Call | BadCall, place: number): PlainRead | undefined {
+  begin(call: Call | BadCall, slot: number): PlainRead | undefined {
     if (!(call instanceof TypicalCall)) return undefined;
-    const moment = this.#moment ?? this.#enterMoment();
-    const method = moment && this.#findMethod(call.method);
-    if (moment === undefined || method === undefined) return undefined;
+    const snapshot = this.#snapshot ?? this.#takeSnapshot();
+    const method = snapshot && this.#findMethod(call.method);
+    if (snapshot === undefined || method === undefined) return undefined;
     const account = this.#account;
     if (call.paramsBytes > (method.paramsBytes ?? account.policy.settings.limits.paramsBytes)) return undefined;
     if (isLimited(method, call.params)) return undefined;
-    if (this.#reads.mayHave(call.hash, moment.generation)) return undefined;
-    const lifetime = deriveCacheLifetime(method, call, moment.head);
-    if (lifetime === "none" || !account.enterPlain(this.#way.gate, method, call.kib)) return undefined;
-    const read = new PlainRead(call, place, { method, lifetime, moment }, this);
+    if (this.#reads.mayHave(call.hash, snapshot.generation)) return undefined;
+    const lifetime = deriveCacheLifetime(method, call, snapshot.head);
+    if (lifetime === "none" || !account.enterPlain(this.#strategy.gate, method, call.kib)) return undefined;
+    const read = new PlainRead(call, slot, { method, lifetime, snapshot }, this);
     read.isKept = this.#reads.begin(read);
-    read.sentIn(this.#way.sender.addUnbatched(read));
+    read.sentIn(this.#strategy.sender.addUnbatched(read));
     return read;
   }
 
@@ -68,16 +68,16 @@ export class PlainReads implements PlainReadOwner {
     if (read.isKept) this.#keep(read, text);
     this.#end(read, text.length);
     const rejection = explainRejection(this.#receiver, text.length);
-    this.#receiver.receive(rejection ?? { text, source: "node", retryAfterSeconds: undefined }, read.place);
+    this.#receiver.receive(rejection ?? { text, source: "node", retryAfterSeconds: undefined }, read.slot);
   }
 
   answeredRun(calls: readonly PieceCall[], from: number, answers: TypicalResponses): number {
     const receiver = this.#receiver;
     let to = from;
     let first = 0;
-    for (let call = calls[to]; call instanceof PlainRead && call.isOf(this); call = calls[to]) {
-      if (to === from) first = call.place;
-      else if (call.place !== first + to - from) break;
+    for (let call = calls[to]; call instanceof PlainRead && call.belongsTo(this); call = calls[to]) {
+      if (to === from) first = call.slot;
+      else if (call.slot !== first + to - from) break;
       const bytes = answers.endOf(to) - answers.startOf(to);
       if (
         explainRejection(receiver, bytes) !== undefined ||
@@ -90,11 +90,11 @@ export class PlainReads implements PlainReadOwner {
       calls[from]?.answer(answers.slice(from, from + 1));
       return 1;
     }
-    for (let place = from; place < to; place += 1) {
-      const read = calls[place];
+    for (let index = from; index < to; index += 1) {
+      const read = calls[index];
       if (!(read instanceof PlainRead)) continue;
-      if (read.isKept) this.#keep(read, answers.slice(place, place + 1));
-      this.#end(read, answers.endOf(place) - answers.startOf(place));
+      if (read.isKept) this.#keep(read, answers.slice(index, index + 1));
+      this.#end(read, answers.endOf(index) - answers.startOf(index));
     }
     receiver.receiveRun(answers.slice(from, to), first, to - from);
     return to - from;
@@ -107,28 +107,28 @@ export class PlainReads implements PlainReadOwner {
 
   #end(read: PlainRead, answerBytes: number): void {
     this.#reads.end(read);
-    this.#account.answered(this.#way.gate, read.method, read.moment.startedAt, answerBytes);
+    this.#account.answered(this.#strategy.gate, read.method, read.snapshot.startedAt, answerBytes);
   }
 
   share(read: PlainRead): CoalescedRead {
-    const { call, moment, place } = read;
-    const record = new CallRecord(this.#account, call, new TextSink(this.#receiver, place));
-    record.entered(this.#way.gate, moment.startedAt);
+    const { call, snapshot, slot } = read;
+    const record = new CallRecord(this.#account, call, new TextSink(this.#receiver, slot));
+    record.entered(this.#strategy.gate, snapshot.startedAt);
     record.params = call.params;
     record.wire = call.wire;
     record.key = read.key;
     record.hash = read.hash;
-    record.sender = this.#way.sender;
+    record.sender = this.#strategy.sender;
     return this.#reads.share(read, record);
   }
 
   /** Takes the snapshot for the rest of this tick; returns undefined if no read counts as plain in it. */
-  #enterMoment(): TickSnapshot | undefined {
+  #takeSnapshot(): TickSnapshot | undefined {
     const { fitness, limiter, now } = this.#account.context;
-    if (fitness.current !== "fit" || limiter.acquireNow === undefined || !this.#way.isGrouped()) return undefined;
-    this.#moment = { ...this.#reads.moment(), startedAt: now() };
-    queueMicrotask(this.#leaveMoment);
-    return this.#moment;
+    if (fitness.current !== "fit" || limiter.acquireNow === undefined || !this.#strategy.isGrouped()) return undefined;
+    this.#snapshot = { ...this.#reads.snapshot(), startedAt: now() };
+    queueMicrotask(this.#dropSnapshot);
+    return this.#snapshot;
   }
 
   /** Returns the method with this name if calls to it may be plain reads. */
@@ -145,9 +145,9 @@ export class PlainReads implements PlainReadOwner {
   /** Whether a method is in the catalogue and calls to it, except those that specify gas, go to the node unchanged and can be batched and cached. */
   #isPlain(method: Method): boolean {
     const { policy } = this.#account;
-    const isOfNode = method.answeredBy === "node" && method.constant === undefined && method.webSocketOnly !== true;
+    const goesToNode = method.answeredBy === "node" && method.constant === undefined && method.webSocketOnly !== true;
     const isUnchecked = (method.limit?.kind ?? "gas") === "gas" && method.cache.kind !== "none";
     const isKnown = policy.catalogue.has(method.name);
-    return isOfNode && isUnchecked && isKnown && isBatchable(policy, method, method.costUnits);
+    return goesToNode && isUnchecked && isKnown && isBatchable(policy, method, method.costUnits);
   }
 }

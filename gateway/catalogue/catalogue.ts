@@ -10,7 +10,7 @@ import {
 } from "./method.ts";
 import { specifiedMethods } from "./methods.ts";
 
-/** Max size of parameters, in bytes, of an added method, and of one whose parameters are searched for a tracer. */
+/** Max size, in bytes, of the parameters of an added method, and of those that are searched for a tracer. */
 export const unknownParamsBytes = 65_536;
 const searchedParamsBytes = 16_384;
 

@@ -79,9 +79,9 @@ export const dataParamsBytesMax = 524_288;
 export const listParamsBytesMax = 131_072;
 
 /**
- * Factor for the gas of a traced call and of an access list. A trace contains the input and output of each inner call, and an access
- * list is found by running the call until the list no longer changes: the node may spend many times the CPU of the call itself
- * (`npm run bench:gateway -- --only node`).
+ * Factor for the gas of a traced call and of an access list. A trace contains the input and output of each inner call, and a node finds an
+ * access list by repeating the call until the list no longer changes, so either may take many times the CPU of the call itself (`npm run
+ * bench:gateway -- --only node`).
  */
 export const tracingGasFactor = 5;
 

@@ -1,5 +1,5 @@
 import { rangeTooLarge, type RpcError } from "../errors.ts";
-import type { ChainHead } from "./head.ts";
+import type { ChainHead } from "./chain-head.ts";
 
 /** A range bound as a client may write it; the method defines the default for an absent bound. */
 export type BlockBound = bigint | "latest" | "earliest" | "safe" | "finalized";

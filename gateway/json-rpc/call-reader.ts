@@ -35,9 +35,9 @@ const zero = 0x30;
 export const idPrefix = '{"jsonrpc":"2.0","id":';
 const methodPrefix = ',"method":';
 const paramsPrefix = ',"params":';
-/** Number of keys in such a call, plus the values before its params. */
+/** Number of a typical call's keys, plus the values before its params. */
 const typicalValues = 7;
-/** Max length of a call that takes this fast path, because a call in another form is scanned twice. */
+/** Max length of a call that is first read as a typical one: if it is not, it is scanned twice. */
 const typicalBytes = 4_096;
 /** Max digits of a numeric id without loss of precision. */
 export const idDigits = 15;
@@ -129,10 +129,10 @@ export class CallReader {
     const params = this.#readParams(paramsAt, budget);
     if (params === undefined || bytes[params.end] !== 0x7d) return undefined;
     const { end: paramsEnd, count: paramsCount, lastAt: lastParamAt } = params;
-    const place = { startsAt: this.at, endsAt: paramsEnd + 1, paramsAt, paramsCount, lastParamAt };
-    this.at = place.endsAt;
+    const location = { startsAt: this.at, endsAt: paramsEnd + 1, paramsAt, paramsCount, lastParamAt };
+    this.at = location.endsAt;
     const hash = hashCall(method, bytes, paramsAt, paramsEnd);
-    return new TypicalCall(text, text.slice(idAt, idEnd), method, hash, place);
+    return new TypicalCall(text, text.slice(idAt, idEnd), method, hash, location);
   }
 
   #spend(values: number, bytes: number): ScanBudget {

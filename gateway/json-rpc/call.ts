@@ -42,14 +42,14 @@ export function buildCallKey(method: string, params: string): string {
 }
 
 /** Max characters hashed at each end of a key, so that hashing a long key costs no more than copying it. */
-const lookedAt = 256;
+const hashedCharacters = 256;
 
 /**
  * Bytes of the part of a key that is hashed. Keys are concatenations or slices of other strings, and reading a character from such a string
  * takes several times as long as reading it from a buffer.
  */
-const looked = Buffer.allocUnsafeSlow(2 * lookedAt);
-const words = new Int32Array(looked.buffer);
+const hashInput = Buffer.allocUnsafeSlow(2 * hashedCharacters);
+const words = new Int32Array(hashInput.buffer);
 
 const space = 0x20;
 /** Mask of the hash bits: few enough for a V8 small integer, which needs no separate allocation. */
@@ -61,49 +61,55 @@ const hashBits = 0x7fffffff;
  */
 export function hashKey(key: string): number {
   const { length } = key;
-  let end = looked.write(key, 0, lookedAt, "latin1");
-  if (length > lookedAt) end += looked.write(key.slice(Math.max(lookedAt, length - lookedAt)), end, "latin1");
-  return hashLooked(end, length);
+  let end = hashInput.write(key, 0, hashedCharacters, "latin1");
+  if (length > hashedCharacters)
+    end += hashInput.write(key.slice(Math.max(hashedCharacters, length - hashedCharacters)), end, "latin1");
+  return computeHash(end, length);
 }
 
 /**
- * Hashes the `buildCallKey` of a method and parameters. Both are in the message, so the key need not be flattened into a contiguous string
- * that would occupy memory for as long as the call is in flight.
+ * Hashes the `buildCallKey` of a method and parameters. Building the key instead would take a contiguous string, which would occupy memory
+ * for as long as the call is in flight.
  */
 export function hashParts(method: string, params: string): number {
   const paramsAt = method.length + 1;
-  if (paramsAt >= lookedAt) return hashKey(buildCallKey(method, params));
-  looked.write(method, 0, "latin1");
-  looked[method.length] = space;
-  let end = paramsAt + looked.write(params, paramsAt, lookedAt - paramsAt, "latin1");
+  if (paramsAt >= hashedCharacters) return hashKey(buildCallKey(method, params));
+  hashInput.write(method, 0, "latin1");
+  hashInput[method.length] = space;
+  let end = paramsAt + hashInput.write(params, paramsAt, hashedCharacters - paramsAt, "latin1");
   const length = paramsAt + params.length;
-  if (length > lookedAt) {
-    end += looked.write(params.slice(Math.max(lookedAt, length - lookedAt) - paramsAt), end, "latin1");
+  if (length > hashedCharacters) {
+    end += hashInput.write(
+      params.slice(Math.max(hashedCharacters, length - hashedCharacters) - paramsAt),
+      end,
+      "latin1",
+    );
   }
-  return hashLooked(end, length);
+  return computeHash(end, length);
 }
 
 /** Hashes the key of a call whose parameters are in a message, without building strings for the key or the parameters. The name is short. */
 export function hashCall(method: string, message: Buffer, paramsAt: number, paramsEnd: number): number {
   const { length: nameEnd } = method;
-  for (let at = 0; at < nameEnd; at += 1) looked[at] = method.charCodeAt(at);
-  looked[nameEnd] = space;
+  for (let at = 0; at < nameEnd; at += 1) hashInput[at] = method.charCodeAt(at);
+  hashInput[nameEnd] = space;
   const shift = paramsAt - nameEnd - 1;
   const length = paramsEnd - shift;
-  let end = Math.min(length, lookedAt);
-  message.copy(looked, nameEnd + 1, paramsAt, end + shift);
-  if (length > lookedAt) end += message.copy(looked, end, Math.max(lookedAt, length - lookedAt) + shift, paramsEnd);
-  return hashLooked(end, length);
+  let end = Math.min(length, hashedCharacters);
+  message.copy(hashInput, nameEnd + 1, paramsAt, end + shift);
+  if (length > hashedCharacters)
+    end += message.copy(hashInput, end, Math.max(hashedCharacters, length - hashedCharacters) + shift, paramsEnd);
+  return computeHash(end, length);
 }
 
-function hashLooked(end: number, length: number): number {
+function computeHash(end: number, length: number): number {
   const wholeWords = end >>> 2;
   let hash = 0x811c9dc5 ^ length;
   for (let word = 0; word < wholeWords; word += 1) {
     hash = Math.imul(hash ^ (words[word] ?? 0), 0x01000193);
     hash ^= hash >>> 15;
   }
-  for (let at = 4 * wholeWords; at < end; at += 1) hash = Math.imul(hash ^ (looked[at] ?? 0), 0x01000193);
+  for (let at = 4 * wholeWords; at < end; at += 1) hash = Math.imul(hash ^ (hashInput[at] ?? 0), 0x01000193);
   return hash & hashBits;
 }
 
@@ -210,11 +216,11 @@ export class TypicalCall implements Call {
 /** Max cached names; a power of two. */
 const slots = 64;
 /** Max length of a cached name. */
-const lengthMax = 64;
+const cachedNameLengthMax = 64;
 const quote = 0x22;
 
 /** Characters of a method name that need no escaping in JSON. */
-const ofName = Uint8Array.from({ length: 256 }, (_, code) => Number(/\w/.test(String.fromCharCode(code))));
+const nameCharacters = Uint8Array.from({ length: 256 }, (_, code) => Number(/\w/.test(String.fromCharCode(code))));
 
 /** The most recent names, shared by all callers, because a name reveals nothing about its sender. */
 const known: (string | undefined)[] = Array.from({ length: slots });
@@ -229,11 +235,11 @@ export function readName(bytes: Buffer, at: number): string | undefined {
   const start = at + 1;
   let end = start;
   let hash = 0;
-  while (ofName[bytes[end] ?? 0] === 1 && end - start <= lengthMax) {
+  while (nameCharacters[bytes[end] ?? 0] === 1 && end - start <= cachedNameLengthMax) {
     hash = (Math.imul(hash, 31) + (bytes[end] ?? 0)) | 0;
     end += 1;
   }
-  if (bytes[end] !== quote || end === start || end - start > lengthMax) return undefined;
+  if (bytes[end] !== quote || end === start || end - start > cachedNameLengthMax) return undefined;
   const slot = hash & (slots - 1);
   const cached = known[slot];
   if (cached !== undefined && cached.length === end - start && isAt(bytes, start, cached)) return cached;

@@ -39,8 +39,8 @@ describe("skipValue", () => {
 
   it("accepts a corrupted valid text exactly when JSON.parse does", () => {
     fc.assert(
-      fc.property(fc.json({ maxDepth: 4 }), fc.nat(), fc.nat(255), (json, place, code) => {
-        const at = place % (json.length + 1);
+      fc.property(fc.json({ maxDepth: 4 }), fc.nat(), fc.nat(255), (json, position, code) => {
+        const at = position % (json.length + 1);
         const brokenJson = json.slice(0, at) + String.fromCharCode(code) + json.slice(at + 1);
         expect(accepts(brokenJson)).toBe(parses(brokenJson));
       }),

@@ -4,7 +4,7 @@ import { beginMessage, readMessage } from "./read-message.ts";
 const limits = { batchItems: 3, depth: 32, callBytes: 4_096, callValues: 100 };
 const read = (text: string) => readMessage(Buffer.from(text, "utf8"), limits);
 const call = (params: string, id = "1") => `{"jsonrpc":"2.0","id":${id},"method":"m","params":${params}}`;
-const createNested = (depth: number) => call("[".repeat(depth - 1) + "]".repeat(depth - 1));
+const createNestedCall = (depth: number) => call("[".repeat(depth - 1) + "]".repeat(depth - 1));
 const member = (at: number) => `"m${at}":1`;
 const createInvalid = (id: string, size?: { kib: number }) => ({
   kind: "single",
@@ -57,9 +57,9 @@ describe("readMessage", () => {
   );
 
   it("accepts a call nested to the limit and rejects a deeper one", () => {
-    expect(read(createNested(limits.depth))).toMatchObject({ call: { id: "1", method: "m" } });
-    expect(read(createNested(limits.depth + 1))).toEqual(parseError);
-    expect(read(`[${createNested(limits.depth + 1)}]`)).toEqual(parseError);
+    expect(read(createNestedCall(limits.depth))).toMatchObject({ call: { id: "1", method: "m" } });
+    expect(read(createNestedCall(limits.depth + 1))).toEqual(parseError);
+    expect(read(`[${createNestedCall(limits.depth + 1)}]`)).toEqual(parseError);
   });
 
   it("responds to bytes that are not UTF-8 with a parse error", () => {

@@ -93,7 +93,7 @@ function buildRejection(error: RpcError, limit?: BadCall["limit"]): Message {
 }
 
 /** Max cached messages; a power of two. */
-const places = 1_024;
+const slots = 1_024;
 /** Max length of a cached message. */
 const knownBytes = 512;
 
@@ -126,9 +126,9 @@ export type MessageReader = (body: Buffer, limits: MessageLimits) => Message;
  * message is cached on its second arrival; each slot contains the most recent one.
  */
 export function createMessageReader(): MessageReader {
-  const known: (KnownMessage | undefined)[] = Array.from({ length: places });
+  const known: (KnownMessage | undefined)[] = Array.from({ length: slots });
   /** Hashes of earlier messages, so that a message that never repeats costs no memory. */
-  const seen = new Uint32Array(places);
+  const seen = new Uint32Array(slots);
   let limitsOfAll: MessageLimits | undefined;
 
   return (body, limits) => {
@@ -140,8 +140,8 @@ export function createMessageReader(): MessageReader {
       limitsOfAll = limits;
     }
     const hash = hashAround(body, idStart, idEnd);
-    const place = hash & (places - 1);
-    const before = known[place];
+    const slot = hash & (slots - 1);
+    const before = known[slot];
     if (before !== undefined && isSame(before, body, idStart, idEnd)) {
       const { method, params, key, hash: keyHash, isWire } = before;
       const id = String(readNumber(body, idStart, idEnd));
@@ -149,8 +149,8 @@ export function createMessageReader(): MessageReader {
       return { kind: "single", call: { id, method, params, key, hash: keyHash, wire: body.toString("latin1") } };
     }
     const message = readMessage(body, limits);
-    if (seen[place] === hash) known[place] = buildKnownMessage(message, body, { idStart, idEnd, limits });
-    seen[place] = hash;
+    if (seen[slot] === hash) known[slot] = buildKnownMessage(message, body, { idStart, idEnd, limits });
+    seen[slot] = hash;
     return message;
   };
 }

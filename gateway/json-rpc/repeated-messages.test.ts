@@ -83,8 +83,8 @@ function withOtherIds(body: Buffer): readonly Buffer[] {
 }
 
 /** Returns the message with one byte changed, with one removed, and with one repeated. */
-function nearMisses(body: Buffer, place: number, byte: number): readonly Buffer[] {
-  const at = place % (body.length + 1);
+function nearMisses(body: Buffer, position: number, byte: number): readonly Buffer[] {
+  const at = position % (body.length + 1);
   const changed = Buffer.from(body);
   changed[at] = byte;
   const rest = body.subarray(at + 1);
@@ -105,9 +105,9 @@ describe("a reader that recognizes repeated messages", () => {
     const seed = Number(process.env["GATEHOUSE_FUZZ_SEED"] ?? Date.now() % 2 ** 31);
     const read = createMessageReader();
     fc.assert(
-      fc.property(repeatable, fc.nat(), fc.nat(255), (body, place, byte) => {
+      fc.property(repeatable, fc.nat(), fc.nat(255), (body, position, byte) => {
         const others = withOtherIds(body);
-        const near = nearMisses(body, place, byte);
+        const near = nearMisses(body, position, byte);
         for (const one of [body, body, body, ...others, ...others, body, ...near, ...near, ...near, body]) {
           expect(listParts(read(one, limits))).toEqual(listParts(readMessage(one, limits)));
         }

@@ -31,7 +31,7 @@ export class ValueScan {
   readonly #closers: Uint8Array;
   #open = 0;
   #at = 0;
-  #place: Position = "value";
+  #position: Position = "value";
 
   /**
    * @param maxDepth Max nesting depth of a value.
@@ -45,7 +45,7 @@ export class ValueScan {
   begin(at: number): void {
     this.#at = at;
     this.#open = 0;
-    this.#place = "value";
+    this.#position = "value";
   }
 
   /** Current offset of the scan. */
@@ -58,14 +58,14 @@ export class ValueScan {
     const until = this.#at + stepBytes;
     while (this.#at < until) {
       if (!this.#proceed(until)) return notJson;
-      if (this.#place === "next" && this.#open === 0) return this.#at;
+      if (this.#position === "next" && this.#open === 0) return this.#at;
     }
     return undefined;
   }
 
   #proceed(until: number): boolean {
-    if (this.#place === "value") return this.#readValue();
-    return this.#place === "next" ? this.#readNext() : this.#readString(until);
+    if (this.#position === "value") return this.#readValue();
+    return this.#position === "next" ? this.#readNext() : this.#readString(until);
   }
 
   #readValue(): boolean {
@@ -73,13 +73,13 @@ export class ValueScan {
     const code = bytes[this.#at];
     if (code === quote) {
       this.#at += 1;
-      this.#place = "string";
+      this.#position = "string";
       return true;
     }
     if (code === openBrace || code === openBracket) return this.#openContainer(code);
     // A scalar contains no nesting.
     const end = skipValue(bytes, this.#at, 0, this.#budget);
-    this.#place = "next";
+    this.#position = "next";
     if (end !== notJson) this.#at = end;
     return end !== notJson;
   }
@@ -90,7 +90,7 @@ export class ValueScan {
     this.#at = skipSpace(this.#bytes, this.#at + 1);
     if (this.#bytes[this.#at] === closer) {
       this.#at += 1;
-      this.#place = "next";
+      this.#position = "next";
       return true;
     }
     this.#closers[this.#open] = closer;
@@ -100,11 +100,11 @@ export class ValueScan {
 
   /** Starts an object member at its key, or an array element at its value. */
   #beginEntry(closer: number | undefined): boolean {
-    this.#place = "value";
+    this.#position = "value";
     if (closer !== closeBrace) return true;
     if (this.#bytes[this.#at] !== quote) return false;
     this.#at += 1;
-    this.#place = "key";
+    this.#position = "key";
     return true;
   }
 
@@ -120,14 +120,14 @@ export class ValueScan {
     }
     if (code !== quote) return false;
     this.#at += 1;
-    if (this.#place === "string") {
-      this.#place = "next";
+    if (this.#position === "string") {
+      this.#position = "next";
       return true;
     }
     const separator = skipSpace(bytes, this.#at);
     if (bytes[separator] !== colon) return false;
     this.#at = skipSpace(bytes, separator + 1);
-    this.#place = "value";
+    this.#position = "value";
     return true;
   }
 

@@ -1,6 +1,6 @@
 import { formatQuantity, rangeAboveCap, readBound, resolveRange, splitRange } from "../chain/block-range.ts";
 import type { BlockRange } from "../chain/block-range.ts";
-import type { ChainHead } from "../chain/head.ts";
+import type { ChainHead } from "../chain/chain-head.ts";
 import { invalidParams, rpcErrors } from "../errors.ts";
 import { asBinary } from "../json-rpc/read-answer.ts";
 import { splitElements } from "../json-rpc/read-object.ts";
@@ -121,15 +121,18 @@ export function checkTraceParams(params: string, head: ChainHead | undefined, li
   const rejection = checkCap(range, isPaged ? { ...limit, splitBlocks: 0 } : limit, selection);
   if (rejection !== undefined) return rejection;
   // The node may be ahead of the gateway's head: the node's latest block may still be in the range.
-  const toBlock = range.to < range.from ? to : asNumber(to ?? "latest", range.to, head);
-  const bounds = { fromBlock: asNumber(from, range.from, head), ...(toBlock === undefined ? {} : { toBlock }) };
+  const toBlock = range.to < range.from ? to : resolveBoundAsNumber(to ?? "latest", range.to, head);
+  const bounds = {
+    fromBlock: resolveBoundAsNumber(from, range.from, head),
+    ...(toBlock === undefined ? {} : { toBlock }),
+  };
   return accept([{ ...bounds, ...selection }]);
 }
 
 /** Returns a bound as a hexadecimal number; a tag that only the node can resolve is returned unchanged. */
-function asNumber(written: unknown, resolved: bigint, head: ChainHead | undefined): unknown {
-  const isOfNode = written === "safe" || (written === "finalized" && head?.finalized === undefined);
-  return isOfNode ? written : formatQuantity(resolved);
+function resolveBoundAsNumber(written: unknown, resolved: bigint, head: ChainHead | undefined): unknown {
+  const isDecidedByNode = written === "safe" || (written === "finalized" && head?.finalized === undefined);
+  return isDecidedByNode ? written : formatQuantity(resolved);
 }
 
 /** Reads the addresses and paging of a trace filter, or describes the error in them. */
@@ -165,7 +168,7 @@ function readFilter(params: string): ReadonlyMap<string, string> | undefined {
   return rest.length > 0 ? undefined : readFields(given);
 }
 
-/** Resolves the bounds of a filter; a range that is inverted against the gateway's head may not be so for the node, which may be ahead. */
+/** Resolves the bounds of a filter. A range that is inverted at the gateway's head may be valid for a node that is ahead. */
 function readRange(from: unknown, to: unknown, head: ChainHead | undefined): BlockRange | Rejection {
   const [fromBound, toBound] = [readBound(from), readBound(to)];
   if (fromBound === undefined || toBound === undefined) {

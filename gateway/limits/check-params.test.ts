@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { buildAddedMethod } from "../catalogue/catalogue.ts";
-import type { ChainHead } from "../chain/head.ts";
+import type { ChainHead } from "../chain/chain-head.ts";
 import { createPolicy, maySpecifyGas } from "../policy.ts";
 import { limitlessTier } from "../testing/limitless-tier.ts";
 import { testSettings } from "../testing/test-gateway.ts";

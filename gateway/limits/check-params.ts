@@ -1,5 +1,5 @@
 import { tracingGasFactor, type Method } from "../catalogue/method.ts";
-import type { ChainHead } from "../chain/head.ts";
+import type { ChainHead } from "../chain/chain-head.ts";
 import { invalidParams } from "../errors.ts";
 import { buildCallKey } from "../json-rpc/call.ts";
 import { asBinary } from "../json-rpc/read-answer.ts";
@@ -52,10 +52,10 @@ const gasNames: ReadonlySet<string> = new Set(["GAS", "GASLIMIT"]);
 const transactionGas = 21_000;
 
 /**
- * Caps the gas of a call object, which is the first parameter. As in geth (`--rpc.gascap`), this is silent, since a client that asks for
- * more wants the max available. A call object without gas gets the node's own cap, and counts as `unnamedGas`. If a later parameter may
- * override the block's gas limit, which some nodes take for the gas of a call without gas, the call gets its own gas, or the cap, in the
- * spelling that all nodes read.
+ * Caps the gas of a call object, which is the first parameter. As in geth (`--rpc.gascap`), more gas is no error, because a client that
+ * asks for more wants the max available. A call object without gas gets the node's own cap, and counts as `unnamedGas`. If a later
+ * parameter may override the block's gas limit, which some nodes take for the gas of a call without gas, the call gets its own gas, or the
+ * cap, in the spelling that all nodes read.
  */
 function limitGas(params: string, cap: number, unnamedGas = 0): CheckedParams {
   const [call = "", ...rest] = splitElements(params);
@@ -86,7 +86,7 @@ function formatGas(gas: number): string {
   return `"0x${gas.toString(16)}"`;
 }
 
-/** Caps the gas of a call that the node may run many times, and counts it as often: as the cap if the call object specifies none. */
+/** Caps the gas of a call that the node may run many times, and counts it that many times. A call without gas counts as the cap. */
 function limitRepeatedGas(params: string, cap: number): CheckedParams {
   const capped = limitGas(params, cap, cap);
   if (capped.kind !== "pass" || capped.gas === undefined) return capped;

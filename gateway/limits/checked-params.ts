@@ -3,8 +3,8 @@ import { asBinary } from "../json-rpc/read-answer.ts";
 import { readObject } from "../json-rpc/read-object.ts";
 
 /**
- * Outcome of a parameter check: the JSON text for the node, with the gas that a call specifies; the error for the client; or the pieces of
- * a range, each with its own parameters; their results (arrays) are joined into the response.
+ * Outcome of a parameter check: the JSON text for the node, with the gas that a call specifies; the error for the client; or the parameters
+ * for each piece of a range, whose result arrays are joined into the response.
  */
 export type CheckedParams =
   | Readonly<{ kind: "pass"; params: string; gas?: number }>

@@ -57,7 +57,7 @@ export class LoadGate implements CallGate {
   }
 
   /** Whether calls from the caller are waiting. */
-  isAwaited(caller: string): boolean {
+  hasWaiting(caller: string): boolean {
     return this.#queue.size > 0 && this.#queue.sizeOf(caller) > 0;
   }
 
@@ -67,7 +67,7 @@ export class LoadGate implements CallGate {
     costUnits: number,
     overload: PolicySettings["overload"],
   ): LoadRejection | undefined {
-    const mayEnter = this.#served === caller || !this.isAwaited(caller);
+    const mayEnter = this.#served === caller || !this.hasWaiting(caller);
     if (!mayEnter || this.#byCaller.get(caller) >= tier.concurrency) return "concurrency";
     if (this.#calls >= overload.callsInFlight) return "overload";
     if (costUnits >= overload.heavyCostUnits) {
@@ -85,8 +85,8 @@ export class LoadGate implements CallGate {
     this.#calls -= 1;
     if (costUnits >= overload.heavyCostUnits) this.#heavyCalls -= 1;
     this.#byCaller.decrease(caller);
-    // Serves waiting calls later, and not while the current response is being delivered.
-    if (this.isAwaited(caller)) queueMicrotask(() => this.#serve(caller));
+    // Waiting calls are served only after the current response has been delivered.
+    if (this.hasWaiting(caller)) queueMicrotask(() => this.#serve(caller));
   }
 
   wait(

@@ -71,7 +71,7 @@ const accountKey = (key: string) => `gatehouse:rate:${key}`;
 
 /**
  * Limits rates across replicas through a Redis-protocol store. If the store does not respond in time, the process decides locally and logs
- * this. Calls that the store would reject, judging by its last rejection of the same caller, are not sent to it.
+ * this. A call that the store's last rejection of the same caller rules out is not sent to the store.
  */
 export function createRedisRateLimiter(
   { url, timeoutMs, clients }: RedisRateLimiterOptions,
@@ -155,12 +155,12 @@ function connectRedis({ url, timeoutMs }: Pick<RedisRateLimiterOptions, "url" | 
  * another of the few threads in the process's pool.
  */
 export class RedisConnector extends AbstractConnector {
-  readonly #place: Readonly<{ host: string; port: number; lookup: typeof lookupName }>;
+  readonly #target: Readonly<{ host: string; port: number; lookup: typeof lookupName }>;
   readonly #isSecure: boolean;
 
   constructor({ host = "localhost", port = 6_379, tls, disconnectTimeout = 2_000 }: RedisOptions) {
     super(disconnectTimeout);
-    this.#place = { host, port, lookup: lookupName };
+    this.#target = { host, port, lookup: lookupName };
     this.#isSecure = tls !== undefined;
   }
 
@@ -169,7 +169,7 @@ export class RedisConnector extends AbstractConnector {
     // The code that creates the client attaches its event listeners only after this await.
     await Promise.resolve();
     if (!this.connecting) throw new Error("Connection is closed.");
-    const endpoint = this.#place;
+    const endpoint = this.#target;
     this.stream = this.#isSecure
       ? createTlsConnection({ ...endpoint, ...buildServerName(endpoint.host) })
       : createConnection(endpoint);

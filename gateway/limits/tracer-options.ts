@@ -27,7 +27,7 @@ const withoutEffect: ReadonlyMap<string, "boolean" | "number"> = new Map([
   ["reexec", "number"],
 ]);
 
-/** Options of the struct logger: a client that sends one of them without a tracer wants each opcode, not the frames of `callTracer`. */
+/** Options of the struct logger: a client that sends one of these without a tracer expects a log of opcodes, not `callTracer`'s frames. */
 const structLogOptions = [...withoutEffect.keys()].filter((name) => name !== "reexec");
 
 /** Options of `debug_traceCall` that run a call on a state or block that differs from the chain's. */
@@ -50,10 +50,10 @@ export type TracerLimit = Readonly<{
 
 /**
  * Checks the tracer options at parameter `at` (specification, Limits: `callTracer` only). The node always receives `callTracer`, because
- * without a tracer nodes log every opcode. It also receives that tracer's two switches, the time limit and the allowed overrides; other
- * tracers in `tracerConfig` and JavaScript are rejected. Options without effect on `callTracer` are accepted but not forwarded: `reexec`
- * would let a client make the node recompute state for minutes. Only short options are parsed; the parameters before them, and overrides,
- * are forwarded as the client wrote them.
+ * without a tracer nodes log every opcode, and that tracer's two switches, the time limit and the allowed overrides. JavaScript, and other
+ * tracers in `tracerConfig`, are rejected. Options without effect on `callTracer` are accepted but not forwarded: `reexec` would let a
+ * client make the node recompute state for minutes. Only short options are parsed; the parameters before them, and overrides, are forwarded
+ * as the client wrote them.
  */
 export function checkTracerParams(params: string, at: number, limit: TracerLimit): CheckedParams {
   const values = splitElements(params);

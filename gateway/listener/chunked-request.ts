@@ -11,7 +11,7 @@ const digits = Uint8Array.from({ length: 256 }, (_, byte) => {
 });
 const sizeDigits = 8;
 
-/** A complete body and the offset after it, or why there is none: `odd` is in a form that is not parsed here. */
+/** A complete body and the offset after it, or the reason why there is none; `odd`: it is in a form that is not parsed here. */
 export type ChunkedReading = Readonly<{ body: Buffer; endsAt: number }> | RequestRejection | "partial" | "odd";
 
 /** The response to a request that is not read further. */

@@ -11,17 +11,19 @@ type WrittenTo = Readonly<{
 
 /** Max waiting bytes per write: a slow client's progress is measured in steps of this size. */
 const pieceBytes = 65_536;
-/** Max bytes written without copying if nothing is waiting. */
+/** Max bytes written without copying while nothing is waiting. */
 const directBytes = 81_920;
 const emptyBuffer = Buffer.alloc(0);
-/** Size up to which bytes are copied behind their head: for larger bodies, writing both costs less than the copy and its garbage. */
+/**
+ * Bodies up to this size are copied into one buffer with their head; for larger ones, a second write costs less.
+ */
 const copiedBytes = 16_384;
 /** Number of waiting bytes at which no more are requested. */
 const flushThresholdBytes = 262_144;
 
 /**
- * Bytes written for a client that has not read them yet. They count against the connection's memory budget, and free the connection to the
- * node for other calls while the client reads slowly. The owner calls `drained` when the target can accept more.
+ * Bytes written for a client that has not read them yet. They count against the client connection's memory budget. Buffering them frees the
+ * connection to the node while the client reads slowly. The owner calls `drained` when the target can accept more.
  */
 export class ClientBacklog implements Disposable {
   readonly #target: WrittenTo;

@@ -34,7 +34,7 @@ export class FastConnection implements ConnectionServer {
   readonly #reads: SocketReads;
   readonly #listeners: readonly (readonly [event: string, listener: () => void])[];
   readonly #unread: HeldRequests;
-  /** Yields to other callers before it reads or answers more. */
+  /** Yields to other callers before this connection reads or answers more. */
   readonly #turn: PendingTurn;
   readonly #memory: ConnectionMemory;
   readonly #backlog: ClientBacklog;
@@ -89,7 +89,8 @@ export class FastConnection implements ConnectionServer {
     if (this.#isGone) return false;
     this.#activeAtMs = this.#path.context.turns.now();
     if (this.#isBusy && this.#head.isLast) {
-      // Nothing but line endings may follow a last request (RFC 9112, section 2.2); a client that sends more is cut off, as in node:http.
+      // Only line endings may follow the last request on a connection (RFC 9112, section 2.2); as in node:http, more disconnects the
+      // client.
       if (!bytes.every((byte) => byte === 0x0a || byte === 0x0d)) this.#socket.destroy();
       return true;
     }
@@ -155,7 +156,7 @@ export class FastConnection implements ConnectionServer {
     return void holdUntil(this.#memory, body.length, identity).then((known) => this.#answerLate(known, late));
   }
 
-  /** Responds after a wait. A synchronous response must not start the next request before this one's flow control is recorded. */
+  /** Responds after a wait. If the response is synchronous, the next request must start only after this one's flow control is recorded. */
   #answerLate(identity: CallerIdentity, request: FastRequest): void {
     this.#isServing = true;
     this.#answer(identity, request);

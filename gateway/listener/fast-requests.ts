@@ -29,10 +29,10 @@ type StartedRequest = Readonly<{
 }>;
 
 /**
- * Number of consecutive unknown heads after which only one in every `keptOf` is cached: behind a proxy, every head may contain unique ids.
+ * After this many unknown heads in a row, only one in `cachedOneIn` is cached: behind a proxy, every head may contain a unique id.
  */
 const unknownHeadsMax = 16;
-const keptOf = 256;
+const cachedOneIn = 256;
 
 export class FastRequests {
   readonly #remoteAddress: string;
@@ -95,7 +95,7 @@ export class FastRequests {
     const origin = head && this.#buildOrigin(head);
     if (head === undefined || origin === undefined) return "odd";
     this.#unknownHeads += 1;
-    const isKept = !head.isLast && (this.#unknownHeads <= unknownHeadsMax || this.#unknownHeads % keptOf === 0);
+    const isKept = !head.isLast && (this.#unknownHeads <= unknownHeadsMax || this.#unknownHeads % cachedOneIn === 0);
     this.#known = { origin, head: isKept ? this.#keepHead(text) : undefined };
     return this.#locate(origin, startsAt, head.lengthBytes);
   }

@@ -32,25 +32,29 @@ export type FastResponseHeads = Readonly<{
   empty: (method: "GET" | "HEAD" | "OPTIONS", context: FastResponseContext) => string;
 }>;
 
-/** The variable parts of heads: the date, the headers after a response's own, and whether connections close because the listener stops. */
+/**
+ * The variable parts of heads: the date, the headers after a response's own, and whether the listener is stopping.
+ */
 export type FastResponseHeadsDependencies = Readonly<{
   wallClock: () => number;
   ageHeaders: () => ResponseHeaders;
   drain: RequestContext["drain"];
 }>;
 
-/** Creates heads. `keepAliveMs` is node:http's keep-alive timeout, too. The head age and the date are updated once a second. */
+/**
+ * Creates heads. `keepAliveMs` is also node:http's keep-alive timeout. The date and the block's age are updated once a second.
+ */
 export function createFastResponseHeads(
   keepAliveMs: number,
   { wallClock, ageHeaders, drain }: FastResponseHeadsDependencies,
 ): FastResponseHeads {
   const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1_000)}\r\n`;
   /**
-   * Response heads by source, valid only for the extra headers and tail of the last response. Most responses have no extra
-   * headers, and all tails within the same second are identical.
+   * Response heads by source, valid only for the extra and the trailing headers of the last response. Most responses have no extra headers,
+   * and the trailing headers stay the same within a second.
    */
   const fullHeads = new Map<ResponseSource, Readonly<{ extraHeaders: string; end: string; heads: TextsByLength }>>();
-  /** Start of the second for which the tails were built; tails for calls contain the head's age. */
+  /** Start of the second for which the trailing headers were built; those for calls contain the age of the node's latest block. */
   let madeSince = Number.POSITIVE_INFINITY;
   let plain = { last: "", kept: "" };
   let aged = plain;

@@ -45,13 +45,13 @@ const colon = 0x3a;
 const lowerCaseBit = 0x20;
 
 /** Bits that mark where a character may occur: in a name (RFC 9110, section 5.6.2), in any value (section 5.5), in a value that is parsed. */
-const ofName = 1;
-const ofValue = 2;
+const inName = 1;
+const inValue = 2;
 const ofPlain = 4;
 const kinds = Uint8Array.from({ length: 256 }, (_, code) => {
   const isPlain = code >= space && code <= 0x7e;
   const isName = /[!#$%&'*+.^_`|~0-9A-Za-z-]/.test(String.fromCharCode(code));
-  return (isName ? ofName : 0) | (isPlain || code === tab || code >= 0x80 ? ofValue : 0) | (isPlain ? ofPlain : 0);
+  return (isName ? inName : 0) | (isPlain || code === tab || code >= 0x80 ? inValue : 0) | (isPlain ? ofPlain : 0);
 });
 
 /**
@@ -65,15 +65,15 @@ export function readHeaderLines(head: string, bytes: Uint8Array, firstAt: number
   let lines = 0;
   for (let at = firstAt; at < end;) {
     const nameAt = at;
-    while (getKind(bytes, at) & ofName) at += 1;
+    while (getKind(bytes, at) & inName) at += 1;
     if (at === nameAt || bytes[at] !== colon) return undefined;
     const name = findName(bytes, nameAt, at);
     at += 1;
     const valueAt = bytes[at] === space ? at + 1 : at;
-    let allAre = ofValue | ofPlain;
+    let allAre = inValue | ofPlain;
     for (; bytes[at] !== carriageReturn; at += 1) {
       allAre &= getKind(bytes, at);
-      if (!(allAre & ofValue)) return undefined;
+      if (!(allAre & inValue)) return undefined;
     }
     lines += 1;
     if (bytes[at + 1] !== newline || lines > linesMax) return undefined;
@@ -100,7 +100,9 @@ function findName(bytes: Uint8Array, start: number, end: number): MeaningfulHead
   return byLength[end - start]?.find((known) => isNamed(bytes, start, known.bytes))?.name;
 }
 
-/** Whether these bytes, all valid in a name, equal this name, ignoring case: among such bytes, only letters differ in this bit. */
+/**
+ * Whether these bytes, all valid in a name, equal this name except for case: of such bytes, only letters differ in this bit.
+ */
 function isNamed(bytes: Uint8Array, start: number, name: Uint8Array): boolean {
   for (let at = 0; at < name.length; at += 1) if (((bytes[start + at] ?? 0) | lowerCaseBit) !== name[at]) return false;
   return true;

@@ -59,8 +59,8 @@ export class HttpHandler {
     this.#http = http;
   }
 
-  /** `isAwaited`: the client sends its body only after 100 Continue, which is not sent if the head is rejected. */
-  serve(request: IncomingMessage, response: ServerResponse, isAwaited = false): void {
+  /** `awaitsContinue`: the client sends its body only after 100 Continue, which is not sent if the head is rejected. */
+  serve(request: IncomingMessage, response: ServerResponse, awaitsContinue = false): void {
     // A "close" event follows, which cancels the response in progress.
     request.on("error", () => response.destroy());
     this.#context.tookSlowPath();
@@ -84,7 +84,7 @@ export class HttpHandler {
     const exchange = { request, response, facts: toRequestInfo(request), cors };
     const error = this.#judgeHead(exchange);
     if (error !== undefined) return this.#rejectBody(exchange, error);
-    if (isAwaited) response.writeContinue();
+    if (awaitsContinue) response.writeContinue();
     return this.#readBody(exchange);
   }
 
@@ -114,7 +114,7 @@ export class HttpHandler {
     const { bodyBytes } = this.#context.policy().settings.limits;
     const memory = this.#memoryOf(request.socket, facts);
     const heldRequests = new HeldRequests(memory);
-    const letGo = () => heldRequests.drop(heldRequests.length);
+    const release = () => heldRequests.drop(heldRequests.length);
     request.on("data", (part: Buffer) => {
       if (response.headersSent) return;
       const isTooLarge = heldRequests.length + part.length > bodyBytes;
@@ -122,15 +122,15 @@ export class HttpHandler {
         heldRequests.append(part);
         if (heldRequests.count()) return;
       }
-      letGo();
+      release();
       this.#rejectBody(exchange, isTooLarge ? bodyTooLarge(bodyBytes) : httpErrors.tooMuchHeld);
     });
-    request.on("close", letGo);
+    request.on("close", release);
     request.on("end", () => {
       if (response.headersSent) return;
       const body = heldRequests.bytes;
-      // From here on, the body counts towards the limit for as long as it is in use, which may outlast the request.
-      letGo();
+      // From here on, the body counts towards the limit while it is in use, perhaps beyond the end of the request.
+      release();
       const identity = this.#context.identify(facts);
       const handleCaller = (known: CallerIdentity) => this.#answer(exchange, body, memory, known);
       if (identity instanceof Promise) void holdUntil(memory, body.length, identity).then(handleCaller);
@@ -144,7 +144,7 @@ export class HttpHandler {
     memory: ConnectionMemory,
     who: CallerIdentity,
   ): void {
-    // A client that disconnected during the token check gets no response: nothing would tell the call that its reader is gone.
+    // A client that disconnected during the token check gets no response: the call would never learn that its reader is gone.
     if (response.destroyed) return;
     if (who.kind === "rejected") {
       reject(request, response, rejectCredential(who));

@@ -61,7 +61,7 @@ export async function startListener(
   const { connections, isProxy } = context;
   const clients = createWebSocketClients(options.webSocket, context);
   const rejectedBodies = new RejectedBodies();
-  // The next requests on a proxy's connection come from other callers, which this one would keep off the fast path.
+  // The next requests on a proxy's connection come from other callers, which must not lose the fast path because of this one.
   const isShared = (remoteAddress = "") => options.fastPath && isProxy?.(remoteAddress) === true;
   const http = new HttpHandler(context, {
     rejectedBodies,
@@ -141,7 +141,7 @@ function admitPeers(server: Server, { mayCall, setting }: AdmittedPeers): void {
   });
 }
 
-/** Passes a server's new connections to the fast path, which hands over those that it can't serve. Call this before the server listens. */
+/** Passes a server's new connections to the fast path, which passes on those that it can't serve. Call this before the server listens. */
 export function serveFastConnections(server: Server, idleTimeoutMs: number, context: RequestContext): void {
   const { connections } = context;
   prependHandler(server, (behind) => {

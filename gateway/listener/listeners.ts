@@ -84,7 +84,7 @@ export async function startListeners(
         identifiesByAddress: name !== "private",
         addressOf: createPeerAddress(isInternal ? directClient : client),
         connections: connections.listener({ name, leavesRoom: name === "public" && hasOthers }),
-        // The operator's own programs are not limited by address.
+        // The internal listener's callers are the operator's own programs, which are not limited by address.
         ...(isInternal ? {} : { isProxy: client.isTrusted }),
         dropped: countDrop,
         tookSlowPath: () => tookSlowPath(name),

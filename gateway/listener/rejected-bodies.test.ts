@@ -4,11 +4,11 @@ import { RejectedBodies } from "./rejected-bodies.ts";
 
 const pieceBytes = 65_536;
 const secondMs = 1_000;
-/** Bytes of all rejected bodies that are read per second, and how many more one read may return. */
+/** Max bytes of rejected bodies that are read per second, and how far one read may exceed it. */
 const bytesOfSecond = 16_777_216;
 const overBytes = 10 * pieceBytes;
 
-/** A sender that always has data, as if buffered in the kernel, and ends its body after this many bytes. */
+/** A sender that always has more data, until its body ends after this many bytes. */
 function sender(lengthBytes = Number.POSITIVE_INFINITY) {
   const state = { readBytes: 0, hasEnded: false };
   const request = new Readable({

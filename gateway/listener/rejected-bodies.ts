@@ -7,7 +7,7 @@ const tickMs = 10;
 const tickBytes = 163_840;
 /** Bytes read from one body per round: as many as a single read returns. */
 const turnBytes = 65_536;
-/** Max bytes read from a rejected body, and the max time spent on it, so that the sender gets to read the response. */
+/** Max bytes read from a rejected body, and max time spent on it, so that the sender can read the response. */
 const lingerBytes = 16_777_216;
 const lingerMs = 2_000;
 
@@ -16,9 +16,9 @@ export type RejectedExchange = Readonly<{ request: Readable; response: Writable 
 
 /**
  * Bodies of requests that were rejected before they were complete. Senders may finish before the connection closes (RFC 9112, section 9.6):
- * after an immediate close, the reset would make the sender's kernel discard the response. The bytes are discarded at a rate that costs
- * other callers nothing, however fast they arrive: round-robin by address, then by connection. Disposal stops the reading; the server has
- * to close the connections.
+ * after an immediate close, the reset would make the sender's kernel discard the response. However fast the bytes arrive, they are read at
+ * a rate that does not affect other callers: round-robin by address, then by connection. Disposal stops the reading; the server has to
+ * close the connections.
  */
 export class RejectedBodies implements Disposable {
   readonly #waiting = new CallerRounds<Readable>();

@@ -8,7 +8,7 @@ import { formatRemovedLog } from "./sent-logs.ts";
 /** Notifications that each subscription missed: JSON texts, in order; undefined if they can't be determined. */
 export type Backfill = ReadonlyMap<SharedSubscription, readonly string[] | undefined>;
 
-/** Members that a block has in addition to its header (geth's `newHeads`). */
+/** Members of a block that are not in its header, as geth sends it in `newHeads`. */
 const notOfHeaders: ReadonlySet<string> = new Set(["transactions", "uncles", "withdrawals", "size", "totalDifficulty"]);
 
 /**
@@ -83,9 +83,9 @@ function buildHeader(block: string): string {
 }
 
 /**
- * Returns the last block whose entries were certainly sent. Entries of the newest block and the one before it may still have been in
- * transit when their headers arrived; blocks older than the subscription do not concern it. If a subscription started before any block was
- * seen, every remembered block is newer.
+ * Returns the last block whose entries were certainly sent. Entries of the two newest blocks may still have been in transit when their
+ * headers arrived; blocks older than the subscription don't matter. If a subscription started before any block was seen, every remembered
+ * block is newer.
  */
 function findLastSent({
   since,

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { serializeNotification, type Notification } from "./notification.ts";
-import { Head } from "../chain/head.ts";
+import { HeadTracker } from "../chain/chain-head.ts";
 import { startHeadWatch } from "./head-watch.ts";
 
 const block = (number: number) => `{"number":"0x${number.toString(16)}","hash":"0x${number}"}`;
@@ -23,7 +23,7 @@ async function startWatch() {
           return { kind: "subscribed", unsubscribe: () => undefined };
         },
       },
-      head: new Head({ staleAfterMs: 30_000 }, { now: () => performance.now(), wallClock: Date.now }),
+      head: new HeadTracker({ staleAfterMs: 30_000 }, { now: () => performance.now(), wallClock: Date.now }),
       resetLink: () => (state.resets += 1),
       returned: () => (state.returns += 1),
     },

@@ -1,4 +1,4 @@
-import type { Head } from "../chain/head.ts";
+import type { HeadTracker } from "../chain/chain-head.ts";
 import type { NodeRequest } from "../upstream/request-node.ts";
 import { readBlock, requestBlock } from "./recent-blocks.ts";
 import type { SubscriptionHub } from "./subscription-hub.ts";
@@ -14,10 +14,10 @@ export type HeadWatch = Disposable & Readonly<{ linkOpened: () => void; linkLost
 export type HeadWatchDependencies = Readonly<{
   requestNode: NodeRequest;
   hub: Pick<SubscriptionHub, "subscribe">;
-  head: Head;
+  head: HeadTracker;
   /** Called when the subscription is open but misses heads. */
   resetLink: () => void;
-  /** Called when the node responds again after an outage without a connection that would show whether it is the same node. */
+  /** Called when the node responds again after an outage, if no connection shows that it is the same node. */
   returned: () => void;
 }>;
 
@@ -71,14 +71,14 @@ export function startHeadWatch(
   pollNow();
   return {
     linkOpened: () => {
-      // From now on, the connection shows whether the node was unreachable.
+      // From now on, an outage shows as a lost connection.
       state.isAway = false;
       heads.linkOpened();
     },
     linkLost: () => {
       heads.linkLost();
       state.missed = 0;
-      head.lose();
+      head.reset();
       pollNow();
     },
     [Symbol.dispose]: () => clearInterval(timer),

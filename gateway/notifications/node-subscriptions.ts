@@ -12,7 +12,7 @@ export type NodeSubscriptionsDependencies = Readonly<{
 
 /** The gateway's subscriptions to the node, keyed by the node's ids. */
 export type NodeSubscriptions = Readonly<{
-  /** Subscribes; the result is the node's id. Unsubscribes if it is no longer wanted or its connection is lost by then. */
+  /** Subscribes; the result is the node's id. Unsubscribes if by then the subscription is no longer wanted or its connection is lost. */
   begin: (subscription: SharedSubscription) => Promise<NodeResponse>;
   end: (subscription: SharedSubscription) => void;
   notified: (id: string, result: string) => void;

@@ -6,11 +6,11 @@ import { readBackfill } from "./backfill.ts";
 import { serializeNotification, type SharedSubscription, type Subscriber, SentNotifications } from "./notification.ts";
 import { createNodeSubscriptions, type NodeSubscriptions } from "./node-subscriptions.ts";
 
-/** Limits on the subscriptions to the node, in total and started by one caller, and on the gaps that are bridged. */
+/** Max subscriptions to the node, in total and per caller, and the gaps that are bridged. */
 export type HubOptions = Readonly<{
   upstreamSubscriptions: number;
   upstreamSubscriptionsPerCaller: number;
-  /** Longest loss of the connection, in ms, after which subscribers are still sent what they missed; 0 closes them immediately. */
+  /** Max length of an outage, in ms, after which subscribers are still sent what they missed; 0 closes them immediately. */
   bridgeMs: number;
   bridgeBlocks: number;
 }>;
@@ -54,7 +54,7 @@ export class SubscriptionHub implements Disposable {
     });
   }
 
-  /** Adds a subscriber. `params` is the JSON text of `eth_subscribe` parameters in canonical form: equal texts share a subscription. */
+  /** Adds a subscriber. `params` is the JSON text of `eth_subscribe` parameters in canonical form; identical texts share a subscription. */
   async subscribe(params: string, subscriber: Subscriber): Promise<SubscribeOutcome> {
     await this.#bridging;
     if (this.#isGap) return { kind: "error", json: unavailableError.json };
@@ -120,7 +120,7 @@ export class SubscriptionHub implements Disposable {
     return subscription;
   }
 
-  /** Returns the limit that a caller's next subscription would exceed. The gateway's own does not count. */
+  /** Returns the limit that a caller's next subscription would exceed. The gateway's own subscription does not count. */
   #findLimit(caller: string): RpcError | undefined {
     const { upstreamSubscriptions, upstreamSubscriptionsPerCaller } = this.#options;
     const countedSubscriptions = [...this.#byParams.values()].filter(({ beganBy }) => beganBy !== undefined);
@@ -195,7 +195,7 @@ export class SubscriptionHub implements Disposable {
     this.#isGap = false;
   }
 
-  /** Closes every subscription, because neither what subscribers missed nor what they would be sent can be trusted. */
+  /** Closes every subscription, because the node's notifications, missed or future, can't be trusted. */
   closeAll(): void {
     const all = [...this.#byParams.values()];
     this.#endGap();

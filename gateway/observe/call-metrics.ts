@@ -119,7 +119,7 @@ function buildEntry({ method, tier, outcome, seconds, requestId, traceContext }:
   return { method, tier, outcome, ms, requestId: requestId ?? randomUUID(), traceId };
 }
 
-/** Counts reads by source and method. The sums are computed at scrape time, so that no call bears the cost. */
+/** Counts reads by source and method. The sums are computed at scrape time, so that no call spends time on them. */
 function countReads(metrics: Registry, series: readonly CallSeries[]): void {
   metrics.registerMetric(
     new Counter({
@@ -216,15 +216,15 @@ export function createDurationHistogram(
 
 function listValues(name: string, buckets: readonly number[], { labels, counts, sum, exemplars }: Recorded) {
   let count = 0;
-  const values = [...counts].map((inBucket, place) => {
+  const values = [...counts].map((inBucket, slot) => {
     count += inBucket;
-    const le: string | number = buckets[place] ?? "+Inf";
+    const le: string | number = buckets[slot] ?? "+Inf";
     return {
       metricName: `${name}_bucket`,
       labels: { le },
       sharedLabels: labels,
       value: count,
-      exemplar: exemplars?.[place] ?? null,
+      exemplar: exemplars?.[slot] ?? null,
     };
   });
   return [

@@ -32,7 +32,7 @@ export type TraceOrigin = Readonly<{ caller: Caller; traceContext: TraceContext 
 export type CallTrace = Readonly<{
   /** Id of the trace; undefined if none of its spans is exported. */
   sampledTraceId: string | undefined;
-  /** Starts the span of the node's part. Returns the trace context to send to the node. */
+  /** Starts the span for the request to the node. Returns the trace context to send with it. */
   requestNode: () => TraceContext;
   end: (ended: CompletedCall) => void;
 }>;
@@ -157,8 +157,8 @@ function buildTraceContext(span: Span): TraceContext {
 }
 
 /**
- * Creates the trace sampler. On the public listener, it samples a share by trace id, whatever callers request: otherwise anyone could
- * request a trace of everything. Callers of the other listeners may request a trace through the sampled flag in their `traceparent`.
+ * Creates the trace sampler. On the public listener, it samples a share by trace id, whatever callers request: otherwise anyone could have
+ * every call traced. Callers of the other listeners may request a trace through the sampled flag in their `traceparent`.
  */
 function createCallSampler(sampleRatio: number): Sampler {
   const share = new TraceIdRatioBasedSampler(sampleRatio);

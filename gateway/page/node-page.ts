@@ -53,7 +53,7 @@ export function describeNodePage(options: NodePageOptions, sources: NodePageSour
   };
 }
 
-/** Returns when the current state started: a node has been down since it last served; a pause started at its condition's timestamp. */
+/** Returns when the current state started: an outage, when the node last served; a pause, at its condition's timestamp. */
 function findStateStart({ outages }: PageState, state: string, board: NodePageSources["board"]) {
   const last = outages.list().at(-1);
   const hold = state.startsWith("Paused") ? board.get("NotPaused") : undefined;

@@ -31,8 +31,8 @@ export type SharedReadOwner = Readonly<{
 
 /**
  * One call to the node that serves several identical reads. Each reader gets its own id. The first reader gets the node's bytes unchanged,
- * streamed if there are too many to be shared. The call is cancelled when its last reader leaves. One object is both the flow control of
- * the first reader's response and the call sent to the node, because a batch has many in flight.
+ * streamed if the response is too long to be shared. The call is cancelled when its last reader leaves. One object is both the flow control
+ * of the first reader's response and the call sent to the node, because a batch has many in flight.
  */
 export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, ReadContext, ReadInFlight {
   readonly wantsWhole = true;

@@ -37,7 +37,7 @@ export type ReadInFlight = Readonly<{
   join: (read: NodeRead) => ResponseFlow;
 }>;
 
-/** How long a read's response may be reused, and the state when it was requested. */
+/** How long a read's response may be reused, and the state of head and cache when it was requested. */
 export type ReadContext = Readonly<{ lifetime: CacheLifetime; generation: number; epoch: number; isKept: boolean }>;
 
 /** How long a response may be reused. `head`: while the chain's head stays the same; `ever`: until memory is needed, or the node is replaced. */

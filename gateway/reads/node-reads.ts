@@ -1,6 +1,6 @@
 import type { ResponseCache } from "./response-cache.ts";
 import type { CacheLifetime, NodeRead, ReadInFlight, ReadContext } from "./node-read.ts";
-import type { ChainHead, Head } from "../chain/head.ts";
+import type { ChainHead, HeadTracker } from "../chain/chain-head.ts";
 import { CoalescedRead, type SharedReadOwner } from "./coalesced-read.ts";
 import type { Method } from "../catalogue/method.ts";
 import { formatCall, isEmptyResult } from "../json-rpc/read-answer.ts";
@@ -21,12 +21,12 @@ export class NodeReads implements SharedReadOwner {
   readonly pool: NodeSender;
   readonly limitBytes: number;
   readonly #cache: ResponseCache;
-  readonly #head: Head;
+  readonly #head: HeadTracker;
   readonly #inFlight = new ReadsInFlight();
 
   constructor(
     { totalBytes, entryBytes }: NodeReadsOptions,
-    { pool, cache, head }: Readonly<{ pool: NodeSender; cache: ResponseCache; head: Head }>,
+    { pool, cache, head }: Readonly<{ pool: NodeSender; cache: ResponseCache; head: HeadTracker }>,
   ) {
     this.isCaching = totalBytes > 0;
     this.pool = pool;
@@ -41,8 +41,8 @@ export class NodeReads implements SharedReadOwner {
   }
 
   /** Returns a call's cached result, provided it can't change with the head. */
-  lasting(method: Method, key: string, hash: number): string | undefined {
-    return this.#isCached(method) ? this.#cache.getLasting(key, hash) : undefined;
+  cachedForever(method: Method, key: string, hash: number): string | undefined {
+    return this.#isCached(method) ? this.#cache.getImmutable(key, hash) : undefined;
   }
 
   read(read: NodeRead): ResponseFlow {
@@ -78,7 +78,7 @@ export class NodeReads implements SharedReadOwner {
   }
 
   /** Returns the state of head and cache that a plain read starting now has to remember. */
-  moment(): Readonly<{ head: ChainHead | undefined; generation: number; epoch: number }> {
+  snapshot(): Readonly<{ head: ChainHead | undefined; generation: number; epoch: number }> {
     return { head: this.#head.known(), generation: this.#head.generation(), epoch: this.#cache.epoch() };
   }
 
@@ -145,9 +145,9 @@ function isPlainId(id: string): boolean {
 const slots = 4_096;
 
 /**
- * In-flight reads that identical reads may join, by the hash of their keys. Each hash has one slot, which belongs to the latest read: a read that lost its
- * slot can no longer be joined, but still completes. A map to which every read adds an entry and from which it removes that entry would cost
- * several times as much, and its abandoned tables would keep alive whatever they once contained.
+ * In-flight reads that identical reads may join, by the hash of their keys. Each hash has one slot, which belongs to the latest read: a
+ * read that lost its slot can no longer be joined, but still completes. A map in which every read adds and removes an entry would cost
+ * several times as much, and its old tables would keep alive whatever they once contained.
  */
 class ReadsInFlight {
   readonly #reads: (ReadInFlight | undefined)[] = Array.from({ length: slots });

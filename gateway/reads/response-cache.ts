@@ -1,8 +1,8 @@
 import { copyText } from "../json-rpc/read-answer.ts";
 
 /**
- * A cache with fewer entries, which use less than this share of its bytes, takes everything: results that are never requested again cost it
- * next to nothing.
+ * A cache with fewer entries than this, and less than this share of its bytes in use, stores every result: one that is never requested
+ * again costs next to nothing.
  */
 const roomyEntries = 1_024;
 const roomyShare = 1 / 16;
@@ -10,14 +10,15 @@ const roomyShare = 1 / 16;
 export type ResponseCacheOptions = Readonly<{ totalBytes: number; entryBytes: number }>;
 
 /**
- * Read results by the `buildCallKey` of method and parameters, which is looked up by its `hashKey`: immutable ones, and those for the current head, which are all dropped when the head changes. The
- * two groups share one byte limit. The larger group is evicted first, so that neither crowds out the other.
+ * Results of reads, keyed by the `buildCallKey` of method and parameters and looked up by its `hashKey`. Immutable results, and those for
+ * the current head, which are all dropped when the head changes, share one byte limit. The larger group is evicted first, so that neither
+ * crowds out the other.
  */
 export class ResponseCache {
   readonly #options: ResponseCacheOptions;
   readonly #ofHead = new SecondChanceStore();
   readonly #forEver = new SecondChanceStore();
-  readonly #lately = new FrequencySketch();
+  readonly #recentKeys = new FrequencySketch();
   #generation = 0;
   #epoch = 0;
 
@@ -30,11 +31,11 @@ export class ResponseCache {
     return this.#ofHead.get(key, hash) ?? this.#forEver.get(key, hash);
   }
 
-  getLasting(key: string, hash: number): string | undefined {
+  getImmutable(key: string, hash: number): string | undefined {
     return this.#forEver.get(key, hash);
   }
 
-  /** Returns whether there may be a result whose key has this hash. If not, there is no need to build the key for a lookup. */
+  /** Returns whether there may be a result whose key has this hash. If not, the key need not be built. */
   mayHave(hash: number, generation: number): boolean {
     this.#moveTo(generation);
     return this.#ofHead.mayHave(hash) || this.#forEver.mayHave(hash);
@@ -45,7 +46,7 @@ export class ResponseCache {
    * recently, or if there is plenty of space.
    */
   admits(hash: number): boolean {
-    if (this.#lately.count(hash) > 0) return true;
+    if (this.#recentKeys.count(hash) > 0) return true;
     return this.entries() < roomyEntries && this.bytes() < this.#options.totalBytes * roomyShare;
   }
 
@@ -107,14 +108,14 @@ export class ResponseCache {
 const entryOverheadBytes = 160;
 
 /** Bits of a key's hash that fit into a small integer, which a map can look up without further memory accesses. */
-const placeBits = 0x3fffffff;
+const slotBits = 0x3fffffff;
 
 type Entry = { readonly key: string; readonly json: string; used: boolean };
 
 /**
- * Texts by key, counted in bytes. Eviction uses second chance: texts that have not been used since the last scan go first, so that a hit
- * need not move anything. If two keys have the same hash, the one in use is kept. Entries are stored under the hash of their key: a map of
- * strings would add each key it gets, most of which never recur, to V8's table of all strings.
+ * Texts by key, counted in bytes. Eviction uses the second-chance algorithm, which drops texts unused since the last scan first, so that a
+ * hit need not move anything. If two keys have the same hash, the one in use is kept. Entries are stored under the hash of their key: a map
+ * of strings would add each key it gets, most of which never recur, to V8's table of all strings.
  */
 class SecondChanceStore {
   #entries = new Map<number, Entry>();
@@ -125,7 +126,7 @@ class SecondChanceStore {
   }
 
   get(key: string, hash: number): string | undefined {
-    const entry = this.#entries.get(hash & placeBits);
+    const entry = this.#entries.get(hash & slotBits);
     if (entry === undefined || entry.key !== key) return undefined;
     entry.used = true;
     return entry.json;
@@ -133,30 +134,30 @@ class SecondChanceStore {
 
   /** Returns whether there may be a text whose key has this hash. */
   mayHave(hash: number): boolean {
-    return this.#entries.has(hash & placeBits);
+    return this.#entries.has(hash & slotBits);
   }
 
   put(key: string, hash: number, json: string): void {
-    const place = hash & placeBits;
-    const before = this.#entries.get(place);
+    const slot = hash & slotBits;
+    const before = this.#entries.get(slot);
     if (before !== undefined && before.key !== key && before.used) {
       before.used = false;
       return;
     }
-    if (before !== undefined) this.#remove(place, before);
-    this.#add(place, { key, json, used: false });
+    if (before !== undefined) this.#remove(slot, before);
+    this.#add(slot, { key, json, used: false });
   }
 
   /** Evicts the least recently used entries until at least that many bytes are freed, or the store is empty. */
   evict(count: number): void {
-    const most = this.bytes - count;
+    const maxCount = this.bytes - count;
     // During iteration, a map also visits entries that are set again, so the loop ends only when enough bytes are freed.
-    for (const [place, entry] of this.#entries) {
-      if (this.bytes <= most) return;
-      this.#remove(place, entry);
+    for (const [slot, entry] of this.#entries) {
+      if (this.bytes <= maxCount) return;
+      this.#remove(slot, entry);
       if (!entry.used) continue;
       entry.used = false;
-      this.#add(place, entry);
+      this.#add(slot, entry);
     }
   }
 
@@ -166,13 +167,13 @@ class SecondChanceStore {
     this.bytes = 0;
   }
 
-  #add(place: number, entry: Entry): void {
-    this.#entries.set(place, entry);
+  #add(slot: number, entry: Entry): void {
+    this.#entries.set(slot, entry);
     this.bytes += computeSize(entry);
   }
 
-  #remove(place: number, entry: Entry): void {
-    this.#entries.delete(place);
+  #remove(slot: number, entry: Entry): void {
+    this.#entries.delete(slot);
     this.bytes -= computeSize(entry);
   }
 }
@@ -185,9 +186,9 @@ function computeSize({ key, json }: Entry): number {
 const width = 65_536;
 const rows = 4;
 /** Number of keys counted before all counters are halved: at half a key per counter, few keys collide. */
-const agesAfter = width / 2;
+const countsUntilHalving = width / 2;
 /** Max counter value; four halvings reset it. */
-const most = 15;
+const maxCount = 15;
 
 /**
  * Estimates how often keys occurred recently, in a fixed quarter of a megabyte. Estimates are never too low and seldom too high: a count-min
@@ -202,15 +203,15 @@ export class FrequencySketch {
   /** Counts a key by its hash and returns how often the key occurred before. */
   count(hash: number): number {
     const step = (Math.imul(hash, 0x9e3779b1) >>> 15) | 1;
-    let least = most;
+    let least = maxCount;
     for (let row = 0; row < rows; row += 1) {
       const at = row * width + ((hash + row * step) & (width - 1));
       const count = this.#counters[at] ?? 0;
       least = Math.min(least, count);
-      if (count < most) this.#counters[at] = count + 1;
+      if (count < maxCount) this.#counters[at] = count + 1;
     }
     this.#counted += 1;
-    if (this.#counted === agesAfter) this.#age();
+    if (this.#counted === countsUntilHalving) this.#age();
     return least;
   }
 

@@ -7,7 +7,7 @@ import { parseSplit } from "./split-read.ts";
 
 const method = createCatalogue({}).get("eth_getLogs")!;
 
-/** A range in pieces whose responses the test sends. */
+/** Starts the read of a range in pieces, to which the test responds. */
 function startSplit(total: number, options: { parallel?: number; limitBytes?: number; takes?: () => boolean } = {}) {
   const asked: string[] = [];
   const readers = new Map<string, NodeRead>();

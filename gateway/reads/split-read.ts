@@ -25,7 +25,7 @@ const pieceId = "1";
 /**
  * Reads the pieces of a range and returns their results (arrays) as one array in range order: short results whole, long ones streamed.
  * Requests at most `parallel` pieces ahead. If a piece fails, the whole read fails: with that piece's error or, if the response has already
- * started, by aborting it. `done` is called once.
+ * started, by aborting the response. `done` is called once.
  */
 export function parseSplit(
   { pieces, parallel, limitBytes }: SplitOptions,
@@ -133,9 +133,9 @@ class PieceRead extends TextSink<number> implements NodeRead {
 }
 
 /** Creates the writer that joins the elements of that many arrays into the result of the call with this id. */
-function createArrayWriter(places: number, id: string, dependencies: OrderedWriterDependencies): OrderedWriter {
+function createArrayWriter(slots: number, id: string, dependencies: OrderedWriterDependencies): OrderedWriter {
   const [head, tail] = [`{"jsonrpc":"2.0","id":${id},"result":[`, "]}"];
-  return new OrderedWriter({ places, head, tail, empty: head + tail }, dependencies);
+  return new OrderedWriter({ slots, head, tail, empty: head + tail }, dependencies);
 }
 
 type Piece = Readonly<{ kind: "elements"; elements: string; source: ResponseSource } | { kind: "error"; text: string }>;

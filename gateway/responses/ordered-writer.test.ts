@@ -49,12 +49,12 @@ function startReader(partsAtOnce: number) {
   return { sink, memory, budget, seen };
 }
 
-/** One of a few sources, and a text that is empty, short, or longer than one write. */
+/** Entries with one of a few sources and a text that is empty, short, or longer than one write. */
 const entries = array(
   record({
     text: constantFrom("", "1", '"0x1"', "x".repeat(3_000), "y".repeat(70_000)),
     source: constantFrom<ResponseSource>("node", "cache"),
-    /** These numbers determine the order of entries, and after which of them the writer is flushed. */
+    /** Determines the order of entries, and after which of them the writer is flushed. */
     at: integer(),
     isFlushed: boolean(),
     /** Number of parts in which it is supplied; 0 means as a text. */
@@ -64,7 +64,7 @@ const entries = array(
 );
 
 const frames: Arbitrary<OrderedWriterOptions> = record({
-  places: integer(),
+  slots: integer(),
   head: string({ unit: "grapheme-ascii", maxLength: 40 }),
   tail: constantFrom("]", "]}"),
   empty: constantFrom("", "{}"),
@@ -96,16 +96,16 @@ function expectedText(texts: readonly string[], { head, tail, empty }: OrderedWr
 function write(all: Entries, frame: OrderedWriterOptions, partsAtOnce: number, limitBytes?: number) {
   const { sink, memory, budget, seen } = startReader(partsAtOnce);
   let endings = 0;
-  const room = limitBytes === undefined ? {} : { room: { limitBytes, entryWithout: (place: number) => `no ${place}` } };
+  const room = limitBytes === undefined ? {} : { room: { limitBytes, entryWithout: (slot: number) => `no ${slot}` } };
   const writer = new OrderedWriter(
-    { ...frame, places: all.length },
+    { ...frame, slots: all.length },
     { sink, memory, ending: () => (endings += 1), ...room },
   );
-  const order = all.map(({ at }, place) => ({ at, place })).toSorted((one, other) => one.at - other.at);
-  for (const { place } of order) {
-    const own = all[place];
+  const order = all.map(({ at }, slot) => ({ at, slot })).toSorted((one, other) => one.at - other.at);
+  for (const { slot } of order) {
+    const own = all[slot];
     if (own === undefined) continue;
-    writer.put(place, createEntry(own), own.source);
+    writer.put(slot, createEntry(own), own.source);
     if (own.isFlushed) writer.flush();
   }
   writer.flush();
@@ -157,7 +157,7 @@ describe("a response in several parts", () => {
   });
 
   it("reports the common source of all parts, or mixed if they differ or streaming began early", () => {
-    const frame = { places: 0, head: "[", tail: "]", empty: "" };
+    const frame = { slots: 0, head: "[", tail: "]", empty: "" };
     const sourceOf = (given: Entries) => write(given, frame, 4).seen.source;
     expect(sourceOf([entry("1", "cache"), entry("2", "cache")])).toBe("cache");
     expect(sourceOf([entry("1", "cache"), entry("2", "node")])).toBe("mixed");
@@ -170,7 +170,7 @@ describe("a response in several parts", () => {
     const sent: Buffer[] = [];
     let reportedBytes: number | undefined;
     const writer = new OrderedWriter(
-      { places: 2, head: "[", tail: "]", empty: "" },
+      { slots: 2, head: "[", tail: "]", empty: "" },
       {
         memory,
         sink: {

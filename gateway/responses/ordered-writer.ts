@@ -7,7 +7,7 @@ const streamThresholdBytes = 65_536;
 const uncountedBytes = 4_096;
 
 export type OrderedWriterOptions = Readonly<{
-  places: number;
+  slots: number;
   /** Text before the first and after the last entry. Entries are separated by commas. */
   head: string;
   tail: string;
@@ -18,7 +18,7 @@ export type OrderedWriterDependencies = Readonly<{
   sink: ResponseSink;
   memory: HeldBytes;
   /** Limits the total size: the first entry that does not fit, and all entries after it, are replaced. If absent, the caller checks `bytes`. */
-  room?: Readonly<{ limitBytes: number; entryWithout: (place: number) => string }>;
+  room?: Readonly<{ limitBytes: number; entryWithout: (slot: number) => string }>;
   /** If a limit caused all entries so far, returns the seconds to wait before a retry: the entries are then sent as one complete limit response. */
   retryAfterSeconds?: () => number | undefined;
   /** Called once, before the last part of the response is sent. */
@@ -87,13 +87,13 @@ export class OrderedWriter {
   }
 
   /** Sets the entry of a slot (empty for none) and its origin (undefined if not reported). */
-  put(place: number, entry: Entry, source: ResponseSource | undefined): void {
-    if (place !== this.#turn) {
+  put(slot: number, entry: Entry, source: ResponseSource | undefined): void {
+    if (slot !== this.#turn) {
       const length = measureEntry(entry);
       this.#dependencies.memory.hold(length);
       this.#readyBytes += length;
       this.#ready ??= new Map();
-      this.#ready.set(place, { entry, source });
+      this.#ready.set(slot, { entry, source });
       return;
     }
     this.#write(entry, source);
@@ -101,10 +101,10 @@ export class OrderedWriter {
   }
 
   /** Whether entries of this total size, starting at this slot, would be written at once and in full, without triggering streaming. */
-  hasRoom(place: number, bytes: number): boolean {
+  hasRoom(slot: number, bytes: number): boolean {
     const { limitBytes = Number.POSITIVE_INFINITY } = this.#dependencies.room ?? {};
     const isWithin = this.#writtenBytes + bytes <= limitBytes && this.#unsentBytes + bytes < streamThresholdBytes;
-    return place === this.#turn && isWithin && !this.#isFull;
+    return slot === this.#turn && isWithin && !this.#isFull;
   }
 
   /** Sets the next `count` entries as one text, separated by commas. Call only after {@link hasRoom} returned true. */
@@ -117,7 +117,7 @@ export class OrderedWriter {
   flush(): boolean {
     if (this.#isFinished) return true;
     if (this.#isHeld) return false;
-    if (this.#turn < this.#options.places) {
+    if (this.#turn < this.#options.slots) {
       const isLong = this.#unsentBytes >= streamThresholdBytes;
       if (isLong && this.#dependencies.retryAfterSeconds?.() === undefined) this.#stream(undefined);
       return !this.#isHeld;
@@ -144,14 +144,14 @@ export class OrderedWriter {
   }
 
   /** Writes the entry of one slot, or the joined entries of several slots. */
-  #write(given: Entry, source: ResponseSource | undefined, places = 1): void {
+  #write(given: Entry, source: ResponseSource | undefined, slots = 1): void {
     const { memory, room } = this.#dependencies;
     const givenBytes = measureEntry(given);
     if (room !== undefined) this.#isFull ||= this.#writtenBytes + givenBytes > room.limitBytes;
     const hasRoom = room === undefined || givenBytes === 0 || !this.#isFull;
     const entry = hasRoom ? given : room.entryWithout(this.#turn);
     const length = hasRoom ? givenBytes : entry.length;
-    this.#turn += places;
+    this.#turn += slots;
     if (source !== undefined) this.#source = appendSource(this.#source, hasRoom ? source : "gateway");
     if (length === 0) return;
     const separator = this.#writtenBytes === 0 ? this.#options.head : ",";
@@ -163,7 +163,7 @@ export class OrderedWriter {
       this.#unsent = "";
     }
     // Commas between entries don't count.
-    this.#writtenBytes += length - (places - 1);
+    this.#writtenBytes += length - (slots - 1);
     this.#unsentBytes += separator.length + length;
     if (this.#unsentBytes - this.#heldBytes < uncountedBytes) return;
     memory.hold(this.#unsentBytes - this.#heldBytes);
@@ -214,7 +214,7 @@ export class OrderedWriter {
     }
   }
 
-  /** Releases the memory counted beyond the unsent bytes. */
+  /** Releases memory that is counted for more than the unsent bytes. */
   #releaseAll(): void {
     const heldBytes = Math.min(this.#heldBytes, this.#unsentBytes);
     this.#dependencies.memory.release(this.#heldBytes - heldBytes);

@@ -54,9 +54,9 @@ export const discardedResponse: ResponseSink = {
 export type BodyPartError = Extract<ResponseFailure, "tooLarge" | "tooMuchHeld">;
 
 /**
- * Chunks of one response, at most `limitBytes` in total, counted in `memory` until released. They stay buffers, because buffers live
- * outside the heap, and the heap is the smaller part of a process's memory. Without `memory`, the caller bounds the total by limiting the
- * number of such responses.
+ * Chunks of one response, at most `limitBytes` in total, counted in `memory` until released. They stay buffers, because buffers are
+ * allocated outside the heap, which is the smaller part of a process's memory. Without `memory`, the caller bounds the total by limiting
+ * the number of such responses.
  */
 export class ResponseParts {
   readonly #limitBytes: number;

@@ -18,12 +18,12 @@ export type TextReceiver<Context> = Readonly<{
 export type RunReceiver = TextReceiver<number> &
   Readonly<{
     /** Whether responses of this total size, starting at this slot, can be written at once with the same result as one by one. */
-    hasRoom: (place: number, bytes: number) => boolean;
+    hasRoom: (slot: number, bytes: number) => boolean;
     /** Receives the node's responses to `count` calls, starting at this slot, separated by commas. Called only after `hasRoom` returned true. */
-    receiveRun: (text: string, place: number, count: number) => void;
+    receiveRun: (text: string, slot: number, count: number) => void;
   }>;
 
-/** A long response, in the parts it arrived in: joined into one string, it would occupy the heap twice and soon become garbage. */
+/** A long response, in the parts in which it arrived: joined into one string, it would take heap twice and soon become garbage. */
 export type LongResponse = Readonly<{ parts: readonly Buffer[]; source: ResponseSource }>;
 
 /** Length at which a response that arrived in parts counts as long. */
@@ -32,7 +32,9 @@ const longBytes = 65_536;
 /** Max length of a response that is passed on regardless of memory use: an error in its place would not be much shorter. */
 const smallBytes = 1_024;
 
-/** Collects a response and passes it to its receiver when complete, if memory limits allow it. One small object per call of a batch. */
+/**
+ * Collects a response and passes it to its receiver when complete, if memory limits allow it. Small, because a batch needs one per call.
+ */
 export class TextSink<Context> implements ResponseSink {
   readonly #receiver: TextReceiver<Context>;
   readonly #context: Context;

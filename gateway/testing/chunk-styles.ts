@@ -10,7 +10,7 @@ export const plainChunks = fc.record({
   after: fc.constant(""),
   end: fc.constant("0\r\n\r\n"),
 });
-/** Well-formed chunks with parts that hardly any client sends: extensions and trailers. */
+/** Well-formed chunks with extensions and trailers, which hardly any client sends. */
 export const fullChunks = fc.record({
   size: fc.integer({ min: 1, max: 80 }),
   before: fc.constantFrom("", "0"),

@@ -7,9 +7,9 @@ const lastRequest = Buffer.from(
   formatRequest({ line: "POST / HTTP/1.1", extra: [], body: last, newline: "\r\n", length: 0, type: true }),
 );
 const lastResponse = '{"jsonrpc":"2.0","id":"last","result":"0x0"}';
-/** Max retries of a stream whose responses the system discarded; each retry is slower than the last. */
+/** Max retries of a stream whose responses the operating system discarded; each is slower than the last. */
 const attempts = 20;
-/** Silence that ends an exchange, and the longer one for the second try: on a busy machine, a response may take longer. */
+/** Silence that ends an exchange, and a longer one for the second try, because responses may be slow on a busy machine. */
 const quietMs = 5;
 const longQuietMs = 500;
 
@@ -56,8 +56,8 @@ async function readResponses(url: string, stream: GivenStream, silenceMs: number
 }
 
 /**
- * Returns the part of a response to compare. If bytes that are not HTTP arrive in one piece with the requests before them, node:http gives
- * up while reading them. Which of its responses, including the 400, have been sent by then depends on how the piece reached its parser.
+ * Returns the part of a response to compare. If bytes that are not HTTP arrive in the same chunk as the requests before them, node:http
+ * gives up while parsing that chunk. Which responses, including the 400, it has sent by then depends on how the chunk reached its parser.
  */
 function selectComparable(text: string, other: string): string {
   if (!text.endsWith(badRequest) && !other.endsWith(badRequest)) return text;

@@ -20,9 +20,9 @@ export type NodeRequest = Readonly<{ id: unknown; method: string; params: readon
 export type NodeBehaviour = (request: NodeRequest, response: ServerResponse) => unknown;
 
 /** Returned by a behaviour that writes the response itself. */
-export const byHand = Symbol("by hand");
+export const responseWritten = Symbol("by hand");
 
-/** How a node handles a batch if it doesn't respond in order: maps the entries (JSON texts) to the body to send, or to a status. */
+/** How a node responds to a batch if not in order: maps the entries (JSON texts) to a body or a status. */
 export type BatchHabit = (entries: readonly string[]) => string | number;
 
 /** A node with test-controlled responses. It has geth's HTTP interface and geth's limits. */
@@ -33,15 +33,17 @@ export type FakeNode = AsyncDisposable &
     requests: NodeRequest[];
     respondAs: (behaviour: NodeBehaviour) => void;
     /**
-     * From now on, answers calls of these methods only when told to, with this result; other methods get "0x1" immediately. Returns the
-     * functions that answer each call.
+     * From now on, answers other methods with "0x1" immediately, but leaves calls of these methods waiting. The returned list gets a
+     * function for each that answers it with this result.
      */
     hold: (result?: unknown, isHeld?: (method: string) => boolean) => (() => void)[];
     batches: number[];
     /** Sets how batches are processed from now on; undefined means as in geth. */
     respondToBatches: (habit: BatchHabit | undefined) => void;
     delay: (ms: number) => void;
-    /** Makes a block the head, replacing all blocks from its number on, and notifies subscribers. Without `fields`, the block has no timestamp. */
+    /**
+     * Makes a block the head, in place of all blocks from its number on, and notifies subscribers; it has no timestamp unless `fields` do.
+     */
     newHead: (number: number, hash?: string, fields?: Readonly<{ timestamp: string }>) => void;
     /** Sends a notification for every `logs` subscription. */
     newLog: (log: object) => void;
@@ -49,7 +51,7 @@ export type FakeNode = AsyncDisposable &
     cutLink: () => void;
     /** Sets whether calls are served; if not, their connections are closed. */
     takeCalls: (taken: boolean) => void;
-    /** Returns the number of calls whose connection was closed instead of a response. */
+    /** Returns the number of calls that got no response because their connection was closed. */
     rejectedCalls: () => number;
     takeLinks: (taken: boolean) => void;
     /** Accepts a WebSocket upgrade that another server's port received. */
@@ -129,7 +131,7 @@ function holdCalls(state: State, result: unknown = "0x1", isHeld: (method: strin
   state.behaviour = ({ method, raw }, response) => {
     if (!isHeld(method)) return "0x1";
     ends.push(() => response.end(formatResultResponse(readId(raw), JSON.stringify(result))));
-    return byHand;
+    return responseWritten;
   };
   return ends;
 }
@@ -144,7 +146,7 @@ type BodyResponder = Readonly<{
 }>;
 
 /** Returns the JSON text to respond with, or reports that the behaviour writes the response itself. */
-type RespondToBody = (raw: string, response: ServerResponse) => string | typeof byHand;
+type RespondToBody = (raw: string, response: ServerResponse) => string | typeof responseWritten;
 
 function createBodyResponse({
   state,
@@ -158,7 +160,7 @@ function createBodyResponse({
     const own = respondBuiltIn(call.method, call.params);
     if (own === undefined) requests.push(call);
     const result = own ?? state.behaviour(call, response);
-    return result === byHand ? byHand : formatResultResponse(readId(raw), JSON.stringify(result));
+    return result === responseWritten ? responseWritten : formatResultResponse(readId(raw), JSON.stringify(result));
   };
   const batch = (raws: readonly string[], response: ServerResponse) => {
     batches.push(raws.length);
@@ -167,13 +169,13 @@ function createBodyResponse({
     for (const raw of raws) {
       const text = respondToSingle(raw, response);
       // One response written directly is the response to the whole batch.
-      if (text === byHand) return byHand;
+      if (text === responseWritten) return responseWritten;
       responses.push({ id: readId(raw), text });
     }
     const made = state.batchHabit?.(responses.map(({ text }) => text)) ?? joinLikeGeth(responses, httpLimits);
     if (typeof made === "string") return made;
     response.writeHead(made, { "Content-Type": "text/plain" }).end("no batches");
-    return byHand;
+    return responseWritten;
   };
   return (raw, response) =>
     raw.startsWith("[") ? batch(splitElements(raw), response) : respondToSingle(raw, response);
@@ -192,7 +194,7 @@ async function respondAsGeth(
   if (raw === undefined) return;
   if (state.delayMs > 0) await pause(state.delayMs);
   const text = respondTo(raw, response);
-  if (text !== byHand) sendAsGeth(request, response, text);
+  if (text !== responseWritten) sendAsGeth(request, response, text);
 }
 
 function readId(raw: string): string {

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { specifiedMethods } from "../catalogue/methods.ts";
 import type { ParamShape } from "../catalogue/method.ts";
 
-/** Pool of values, made only once: creating each anew would take most of a long run's time. */
+/** Pool of values, created only once: generating each value anew would take most of a long run's time. */
 const pooledValues = 2_000;
 
 const hash = `"0x${"cd".repeat(32)}"`;
@@ -27,7 +27,7 @@ const valid: Readonly<Record<ParamShape, readonly string[]>> = {
   tracerOptions: ['{"tracer":"callTracer"}', '{"tracer":"{step(){}}"}'],
 };
 
-/** Values that have broken programs before. */
+/** Values that are known to break parsers. */
 const odd: readonly string[] = [
   "null",
   "[]",
@@ -99,8 +99,8 @@ export const messageBytes: fc.Arbitrary<Buffer> = fc
     fc.nat(),
     fc.nat(255),
   )
-  .map(([given, harm, place, byte]) => {
+  .map(([given, harm, position, byte]) => {
     const all = Buffer.from(given, "utf8");
-    if (harm === "byte" && all.length > 0) all[place % all.length] = byte;
-    return harm === "cut" ? all.subarray(0, place % (all.length + 1)) : all;
+    if (harm === "byte" && all.length > 0) all[position % all.length] = byte;
+    return harm === "cut" ? all.subarray(0, position % (all.length + 1)) : all;
   });

@@ -1,4 +1,4 @@
-/** A message described by the numbers that a search varies: its filling, the filling's size, and the frame around it. */
+/** A message, described by the parameters that a search varies: the filling, its size, and the frame around it. */
 export type MessageShape = Readonly<{
   method: keyof typeof frames;
   /** Index of the method's frame that contains the filling. */

@@ -4,8 +4,8 @@ import { connect } from "node:net";
 export type Stream = readonly Buffer[];
 
 /**
- * Sends pieces over a raw connection, one after another, without half-closing it. Collects the output until the peer closes, is silent for
- * `quietMs` after `expected` responses, or for `giveUpMs` with fewer. Blanks out dates.
+ * Sends pieces over a raw connection, one after another, without half-closing it. Collects the output, with dates blanked out, until the
+ * peer closes or is silent: for `quietMs` after `expected` responses, or for `giveUpMs` after fewer.
  */
 export function sendRaw(
   url: string,

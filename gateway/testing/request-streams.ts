@@ -152,8 +152,8 @@ const kept = wellFormed(
   [...harmlessHeaders, "Origin: https://a"],
 );
 /**
- * Calls, the last of which ends the connection. If an unread body came first, or bytes followed the last request, the way the bytes reach
- * node:http's parser would determine which responses are sent before it gives up.
+ * Calls, the last of which ends the connection. After an unread body, or if bytes followed the last request, the responses that node:http
+ * sends before it gives up would depend on how the bytes reach its parser.
  */
 const closingRequest = fc
   .tuple(
@@ -177,7 +177,7 @@ const stream = fc.oneof(alone, severalRequests);
 
 type OddByte = Readonly<{ at: number; byte: number; isExtra: boolean }>;
 
-/** Content of one connection: requests with odd bytes in them, split anywhere or sent one at a time. */
+/** Bytes sent on one connection: requests, some with odd bytes, split anywhere or sent one at a time. */
 export type GivenStream = Readonly<{
   parts: readonly Part[];
   oddBytes: readonly OddByte[];
@@ -189,13 +189,17 @@ export function cutStream({ parts, oddBytes, cuts, perRequest }: GivenStream): r
   const texts = parts.map(formatRequest);
   if (perRequest) return texts.map((text) => Buffer.from(text, "latin1"));
   const all = oddBytes.reduce(withOddByte, texts.join(""));
-  const places = [0, ...cuts.map((cut) => Math.floor((cut * all.length) / 1_000)).sort((a, b) => a - b), all.length];
-  return places.slice(1).map((end, at) => Buffer.from(all.slice(places[at], end), "latin1"));
+  const cutOffsets = [
+    0,
+    ...cuts.map((cut) => Math.floor((cut * all.length) / 1_000)).sort((a, b) => a - b),
+    all.length,
+  ];
+  return cutOffsets.slice(1).map((end, at) => Buffer.from(all.slice(cutOffsets[at], end), "latin1"));
 }
 
 function withOddByte(text: string, { at, byte, isExtra }: OddByte): string {
-  const place = Math.floor((at * text.length) / 1_000);
-  return text.slice(0, place) + String.fromCharCode(byte) + text.slice(isExtra ? place : place + 1);
+  const position = Math.floor((at * text.length) / 1_000);
+  return text.slice(0, position) + String.fromCharCode(byte) + text.slice(isExtra ? position : position + 1);
 }
 
 /** Generates streams; deterministic for a given seed. */

@@ -1,7 +1,7 @@
 import { createLog } from "#daemon/log/log.ts";
 import { CallAccounting } from "../calls/call-accounting.ts";
 import type { GatewayContext } from "../calls/call-context.ts";
-import { Head } from "../chain/head.ts";
+import { HeadTracker } from "../chain/chain-head.ts";
 import { rememberChecks } from "../limits/check-params.ts";
 import { LoadGate } from "../limits/load-gate.ts";
 import { createProcessRateLimiter } from "../limits/rate-limiter.ts";
@@ -33,7 +33,7 @@ type Given = Readonly<{
   cacheBytes?: number;
 }>;
 
-/** Creates the shared state of a gateway's calls, without sockets, at block 1,000 of a node that answers nothing by itself. */
+/** Creates the shared state of a gateway's calls, without sockets, for a node at block 1,000 to whose calls the test responds. */
 export function createTestContext({
   settings,
   now = () => 0,
@@ -44,7 +44,7 @@ export function createTestContext({
 }: Given = {}) {
   const policy = createPolicy(testSettings({ tiers: { public: limitlessTier }, ...settings }));
   const pool = { send };
-  const head = new Head({ staleAfterMs: 1e9 }, { now, wallClock: Date.now });
+  const head = new HeadTracker({ staleAfterMs: 1e9 }, { now, wallClock: Date.now });
   head.advance({ number: 1_000n, hash: '"0x1"' });
   const options = { totalBytes: cacheBytes, entryBytes: 262_144 };
   const cache = new ResponseCache(options);
@@ -71,7 +71,7 @@ export function createTestAccount(context: GatewayContext, memory = roomyMemory)
   return new CallAccounting(context, { caller: testCaller, memory, traceContext: undefined }, false);
 }
 
-/** A context with a clock that the test sets, and records of its calls' debts and outcomes. */
+/** Creates a context with a clock that the test sets; it records its calls' debts and outcomes. */
 export function createCountingContext(rateLimit: object = {}) {
   const clock = { ms: 0 };
   const owed: number[] = [];

@@ -5,7 +5,7 @@ import { createActiveFiles } from "#daemon/files/active-files.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { pause, type Pause } from "#daemon/time.ts";
 import { startGateway, type Gateway } from "../gateway.ts";
-import type { NodeFitness } from "../chain/head.ts";
+import type { NodeFitness } from "../chain/chain-head.ts";
 import { createSettingNames } from "../settings/names.ts";
 import { gatewaySection, type GatewaySettings } from "../settings/sections.ts";
 import { limitProcessConnections } from "#daemon/http/connections/connection-budget.ts";
@@ -29,10 +29,10 @@ export function testSettings(given: Record<string, object | string> = {}): Gatew
 }
 
 /**
- * How long a gateway under test gives its clients to close their connections: short, because every test stops a gateway; tests about the
- * drain use another pause.
+ * How long a stopping gateway waits for its clients to close their connections: short, because every test stops one. Tests of the drain use
+ * another pause.
  */
-const briefly: Pause = (_ms, signal) => pause(10, signal);
+const shortPause: Pause = (_ms, signal) => pause(10, signal);
 
 /**
  * Starts a gateway in front of a node, on free ports, and waits until it knows the head. `wait` determines how the gateway waits for
@@ -48,7 +48,7 @@ export async function startTestGateway(
   }>,
   given: Record<string, object | string> = {},
   log = createLog({ service: "test", level: "silent" }),
-  wait = briefly,
+  wait = shortPause,
 ): Promise<TestGateway> {
   const metrics = new Registry();
   const settings = testSettings(given);

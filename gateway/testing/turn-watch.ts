@@ -8,7 +8,7 @@ import { limitlessTier } from "./limitless-tier.ts";
 import { createTestContext, noFlow } from "./test-context.ts";
 import { roomyMemory } from "./unlimited-memory.ts";
 
-/** CPU time that a message takes the thread, in milliseconds. */
+/** CPU time that the thread spends on a message, in milliseconds. */
 export type TurnTimes = Readonly<{
   longestMs: number;
   allMs: number;
@@ -18,9 +18,8 @@ export type TurnTimes = Readonly<{
 const shownLength = 200;
 
 /**
- * Creates a function that measures the gateway's own work on a message: everything from the message's bytes to the bytes of the calls to
- * the node, and back from the node's response, with default limits and a caller with an unlimited rate. Only sockets are excluded; bytes
- * for a socket are copied instead.
+ * Creates a function that measures the gateway's CPU time for a message, from the client's bytes to the node's and back, with default
+ * limits but no rate limit. Sockets are excluded; bytes for a socket are copied instead.
  */
 export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
   const pendingTurns: (() => void)[] = [];

@@ -17,18 +17,18 @@ export type WholeExchangeOptions = Readonly<{
 }>;
 
 /**
- * Number of steps that make up a silence. If this process stalls for a while, only one step passes before the sockets are read again, which
- * leaves the remaining steps for a response in transit through client, gateway and node.
+ * Number of steps that make up a silence. If this process stalls, only one step passes before it reads its sockets again, so a response
+ * still has the other steps to arrive.
  */
 const quietSteps = 12;
 
-/** Max time for an exchange; an exchange that takes longer counts as hung. */
+/** Time after which an exchange counts as hung. */
 const exchangeMs = 60_000;
 
 /**
  * Sends pieces, then `last`, then the end of the connection. Resolves with everything received until the peer closed or responded to
- * `last`, with dates blanked out. Resolves with undefined if the peer closed before a piece was sent: the system may then have discarded
- * responses, so they can't be judged.
+ * `last`, with dates blanked out. Resolves with undefined if the peer closed before a piece was sent, because the operating system may then
+ * have discarded responses.
  */
 export function sendWhole(pieces: Stream, options: WholeExchangeOptions): Promise<string | undefined> {
   const { hostname, port } = new URL(options.url);

@@ -12,17 +12,16 @@ const comma = 0x2c;
 
 const stepBytes = 16_384;
 
-/** Marks a response to a call that failed because of this batch; sent alone, it may succeed. */
+/** Response of a call that failed only because of this batch; sent alone, the call may succeed. */
 export const failedInBatch = "";
 
 /** The node's responses, indexed like their calls, as slices of one binary string; undefined where the node sent no response. */
 type BatchResponses = readonly (string | undefined)[];
 
 /**
- * Parses the node's response to a batch of calls with these ids (JSON text), in steps. An element without an id (`null`: the node did not
- * know it) is skipped. An element with an id that was not requested, or with a duplicate id, invalidates the whole response: `answers` is
- * undefined. A text that is not a JSON array also invalidates it, unless the text was `cut`, in which case it is parsed up to its last
- * complete element.
+ * Parses the node's response to a batch of calls with these ids (JSON text), in steps. An element without an id (`null`, because the node
+ * could not read it) is skipped. An element with an id that was not requested, or with a duplicate id, invalidates the whole response:
+ * `answers` is undefined. So does a text that is not a JSON array, unless it was `cut`; it is then parsed up to its last complete element.
  */
 export class BatchResponseReading {
   readonly #bytes: Buffer;
@@ -36,7 +35,7 @@ export class BatchResponseReading {
   #isScanning = false;
   /** Index of the call whose response comes next, if the node responds in call order, as most do; and the index of each id for other nodes. */
   #next = 0;
-  #places: ReadonlyMap<string, number> | undefined;
+  #indexes: ReadonlyMap<string, number> | undefined;
   #isFinished = false;
   #isBroken = false;
 
@@ -82,18 +81,18 @@ export class BatchResponseReading {
   #keep(element: string): void {
     const id = readId(element);
     if (id === "null") return;
-    const place = id === undefined ? undefined : this.#findPlace(id);
-    if (place === undefined || this.#answers[place] !== undefined) this.#break();
-    else this.#answers[place] = isBatchError(element) ? failedInBatch : element;
+    const index = id === undefined ? undefined : this.#findIndex(id);
+    if (index === undefined || this.#answers[index] !== undefined) this.#break();
+    else this.#answers[index] = isBatchError(element) ? failedInBatch : element;
   }
 
-  #findPlace(id: string): number | undefined {
+  #findIndex(id: string): number | undefined {
     if (this.#ids[this.#next] === id) {
       this.#next += 1;
       return this.#next - 1;
     }
-    this.#places ??= new Map(this.#ids.map((own, place) => [own, place]));
-    return this.#places.get(id);
+    this.#indexes ??= new Map(this.#ids.map((own, index) => [own, index]));
+    return this.#indexes.get(id);
   }
 
   #end(isWhole: boolean): void {
@@ -117,7 +116,7 @@ const idAtEnd = /,\s*"id"\s*:\s*("[^"\\]*"|\d+|null)\s*\}$/;
 const searchedBytes = 65_536;
 const idBytes = 2_048;
 
-/** Reads the id of a response; `null` if it has none, undefined if it isn't an object, or is long and has its id at neither end. */
+/** Reads the id of a response; `null` if it has none; undefined if it isn't an object, or if it is long and its id is at neither end. */
 function readId(element: string): string | undefined {
   const first = idAtStart.exec(element.slice(0, idBytes))?.[1];
   if (first !== undefined) return first;
@@ -155,12 +154,12 @@ export class TypicalResponses {
     this.#ends = ends;
   }
 
-  startOf(place: number): number {
-    return place === 0 ? 1 : this.endOf(place - 1) + 1;
+  startOf(index: number): number {
+    return index === 0 ? 1 : this.endOf(index - 1) + 1;
   }
 
-  endOf(place: number): number {
-    return this.#ends[place] ?? 0;
+  endOf(index: number): number {
+    return this.#ends[index] ?? 0;
   }
 
   /** Returns the responses from one index to another (exclusive), unchanged from the text. */

@@ -12,7 +12,7 @@ export class ChunkedDecoder {
   #state: "size" | "space" | "extension" | "data" | "dataEnd" | "trailer" | "end" = "size";
   /** Remaining bytes of the current chunk; in a size line, its size so far. */
   #left = 0;
-  /** Length of the current line so far, without its line ending, of which the first half may have been read. */
+  /** Length of the current line so far, without its line ending, half of which may have been read. */
   #lineBytes = 0;
   #isReturned = false;
   /** Offsets of the data within the bytes of the last read. */

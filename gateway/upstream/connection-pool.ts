@@ -30,7 +30,7 @@ const sweepMs = 50;
 /** Sweep interval while no call is in flight and only idle connections can time out: avoids waking an idle process. */
 const restingSweepMs = 1_000;
 
-/** Connections to the node, some of them reserved for callers with few. Calls without one queue and are served round-robin. */
+/** Connections to the node, some of them reserved for callers that use few. Calls that wait for a connection are served round-robin. */
 export class NodePool implements ConnectionPool, Disposable {
   readonly #options: NodePoolOptions;
   readonly #address: NodeAddress;
@@ -49,8 +49,8 @@ export class NodePool implements ConnectionPool, Disposable {
   #sweepEveryMs = sweepMs;
   #sweptAt: number;
   /**
-   * Clock for the deadlines, in milliseconds. Only the sweep advances it, so that no call has to read the clock, and only by small steps:
-   * time during which the whole process was suspended does not count against the node.
+   * Clock for the deadlines, in milliseconds. Only the sweep advances it, so that no call has to read the system's clock. Its steps are
+   * limited, so that time during which the process was suspended does not count against the node.
    */
   #clockMs = 0;
 
@@ -196,7 +196,7 @@ export class NodePool implements ConnectionPool, Disposable {
   }
 }
 
-/** Where a call is: queued until `waitsUntil`, then on a connection. Through the ticket, the code that made the call controls it. */
+/** State of a call: queued until `waitsUntil`, then on a connection. The code that made the call controls it through the ticket. */
 class NodeTicket implements NodeFlow, ConnectionTicket {
   readonly call: NodeCall;
   waitsUntil = 0;

@@ -1,8 +1,8 @@
 type HeldConnection = Readonly<{ caller: string; cut: () => void }>;
 
 /**
- * Connections to the node whose responses are waiting for slow clients. When another would exceed `max`, drops the longest-waiting
- * connection of the caller that has the most, so that clients that read nothing can't starve others of node connections.
+ * Connections to the node whose responses are waiting for slow clients. If one more would exceed `max`, the caller with the most loses its
+ * longest-waiting connection, so that clients that read nothing can't take all connections to the node.
  */
 export class HeldConnections<Connection extends HeldConnection> {
   readonly #max: number;

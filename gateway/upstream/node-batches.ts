@@ -10,7 +10,7 @@ const smallForMs = 60_000;
 /** Max number of callers for which a failure is remembered; a forgotten caller tries a whole batch again. */
 const rememberedCallers = 1_000;
 
-/** A client's batch at the node: from `gather` to `release`, full pieces are sent; otherwise the calls of one tick go together. */
+/** Sends the calls of a client's batch: between `gather` and `release` in full pieces, otherwise all calls of a tick together. */
 export type NodeBatch = NodeSender &
   Readonly<{
     gather: () => void;

@@ -24,7 +24,8 @@ export type NodeCall = Readonly<{
 export type NodeFlow = ResponseFlow &
   Readonly<{
     /**
-     * Adds another caller that is waiting for the same response. While queued, the call also uses up that caller's turns, and its timeout starts over.
+     * Adds another caller that is waiting for the same response. While queued, the call also takes that caller's turns, and its timeout
+     * starts over.
      */
     join: (caller: string) => void;
   }>;

@@ -29,7 +29,7 @@ export function parseNodeAddress(httpUrl: string): NodeAddress {
   };
 }
 
-/** Size from which a piece of a streamed body is forwarded in its own buffer; a smaller piece would waste most of the buffer. */
+/** Size from which a piece of a streamed body is forwarded in its own buffer; a smaller one would waste most of that buffer. */
 const ownBufferBytes = 16_384;
 
 /** The part of its pool that a connection uses. */

@@ -129,7 +129,7 @@ export class NodeLink implements Disposable {
   #receive(data: Buffer): void {
     const message = readObject(data.toString("latin1"));
     if (message === undefined) return;
-    // Only a message shows that the connection works: it may be closed as soon as it opens.
+    // Only a message shows that the connection works, because it may be closed as soon as it opens.
     this.#backoff.reset();
     const [result, error, id = ""] = ["result", "error", "id"].map((name) => message.get(name));
     if (message.get("method") === '"eth_subscription"') {

@@ -104,7 +104,7 @@ const lowerCaseBit = 0x20;
 /** Outcome of reading a head: a complete head and the offset of the body that follows; an incomplete head; or a head that is not HTTP/1.1. */
 type ReadHead = Readonly<{ head: ResponseHead; bodyAt: number }> | "unfinished" | "bad";
 
-/** Creates a parser that remembers the last head with a length and the last chunked one: within a second, only lengths change. */
+/** Creates a parser that remembers the last head with a length and the last chunked one: within a second, heads differ only in length. */
 export function createResponseHeadReader(keep: KeepMessageHead): (bytes: Buffer) => ReadHead {
   let known: Readonly<{ bytes: MessageHead; head: ResponseHead }> | undefined;
   let knownInChunks: Readonly<{ bytes: Uint8Array; head: ResponseHead }> | undefined;
@@ -173,7 +173,9 @@ function startsAsJsonRpc(body: Uint8Array): boolean {
   return first === openBrace || first === openBracket;
 }
 
-/** Max size of a body with a status other than 200 that is searched for a JSON-RPC error; the longest content that nodes put there is revert data. */
+/**
+ * Max size of a body with a status other than 200 that is searched for a JSON-RPC error; the longest such error is revert data.
+ */
 const errorBodyBytesMax = 1_048_576;
 
 /**
@@ -189,7 +191,7 @@ function readErrorResponse(
   if (status < 400 || lengthBytes > errorBodyBytesMax) return undefined;
   return createTextSink(errorBodyBytesMax, undefined, (answer) => {
     const error = typeof answer === "string" ? undefined : readRpcError(answer.text);
-    // A batch (only batches have this id) would be resent call by call, too much for a node that already received too many calls.
+    // A batch (only batches have this id) would be resent call by call, although the node already received too many calls.
     if (error === undefined || (failure === "limited" && id === batchErrorId)) sink.fail(failure);
     else sink.text(formatErrorJsonResponse(id, error), "node");
   });

@@ -17,7 +17,7 @@ export type PieceCall = Readonly<{
   startsAt: number;
   endsAt: number;
   timeoutMs: number;
-  /** The call's caller. The values of this and the following fields in a piece's first call are sent to the node with the piece. */
+  /** The call's caller. A piece is sent with its first call's values of this and the following fields. */
   caller: string;
   memory?: HeldBytes | undefined;
   traceContext?: TraceContext | undefined;

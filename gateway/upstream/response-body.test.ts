@@ -9,8 +9,7 @@ type Reading = Readonly<{ wantsWhole?: boolean; maxBytes?: number; framing?: Fra
 const inChunks = { chunked: true, lengthBytes: undefined };
 
 /**
- * Reads a body from one buffer that each read overwrites, as the socket does; returns how far it was read and what the
- * sink received.
+ * Reads a body from one buffer that each read overwrites, as the socket does; returns how far the body was read and what the sink received.
  */
 function read(reads: readonly string[], options: Reading = {}) {
   const { wantsWhole = true, maxBytes = 1_000_000, framing = inChunks, onChunk = () => true } = options;
@@ -33,13 +32,13 @@ function read(reads: readonly string[], options: Reading = {}) {
     holds += 1;
   };
   const body = new ResponseBody(framing, maxBytes, { sink, deliver: sink.bytes, hold });
-  const place = Buffer.alloc(200_000);
+  const readBuffer = Buffer.alloc(200_000);
   let state: BodyState = "more";
   for (const text of reads) {
     if (state !== "more") break;
-    state = body.read(place.subarray(0, place.write(text, "latin1")), false);
+    state = body.read(readBuffer.subarray(0, readBuffer.write(text, "latin1")), false);
     if (state === "done") body.end();
-    place.fill("?");
+    readBuffer.fill("?");
   }
   const chunks = kept.map((bytes) => ({ kind: "chunk", text: bytes.toString("latin1") }) as const);
   const [first, ...otherBodies] = taken;
@@ -121,11 +120,11 @@ describe("a response body", () => {
     const cuts = fc.array(fc.nat(200), { maxLength: 6 });
     const parts = fc.array(fc.string({ unit: "grapheme-ascii", minLength: 1, maxLength: 40 }), { maxLength: 5 });
     fc.assert(
-      fc.property(parts, cuts, fc.boolean(), (texts, places, wantsWhole) => {
+      fc.property(parts, cuts, fc.boolean(), (texts, cutOffsets, wantsWhole) => {
         const body = `${texts.map((text) => `${text.length.toString(16)}\r\n${text}\r\n`).join("")}0\r\n\r\n`;
-        const sortedCuts = [0, ...places.filter((at) => at < body.length).toSorted((one, other) => one - other)];
+        const sortedCuts = [0, ...cutOffsets.filter((at) => at < body.length).toSorted((one, other) => one - other)];
         const { state, taken } = read(
-          sortedCuts.map((at, place) => body.slice(at, sortedCuts[place + 1])),
+          sortedCuts.map((at, readBuffer) => body.slice(at, sortedCuts[readBuffer + 1])),
           { wantsWhole },
         );
         const got = taken.filter(({ kind }) => kind === "whole" || kind === "chunk");

@@ -25,8 +25,8 @@ export type ResponseBodyDependencies = Readonly<{
 export type BodyState = "more" | "done" | Extract<ResponseFailure, "badAnswer" | "tooLarge">;
 
 /**
- * The body of one response, decoded from its chunks. A body that arrives in one read goes to its sink whole, without copying. So does a
- * short body that arrives in several reads, if its sink accepts only whole bodies. Any other body is streamed.
+ * The body of one response, decoded from its chunks. A body that arrives in one read goes to its sink whole, without copying. A short body
+ * that arrives in several reads goes there whole, too, if the sink accepts only whole bodies. Any other body is streamed.
  */
 export class ResponseBody {
   readonly #framing: BodyFraming;
@@ -55,7 +55,7 @@ export class ResponseBody {
     return this.#isStreaming;
   }
 
-  /** Processes one read. After `done`, `end` must be called before its bytes are overwritten, which they never are if `isKept`. */
+  /** Processes one read. After `done`, call `end` before the read's bytes are overwritten; if `isKept`, they never are. */
   read(bytes: Buffer, isKept: boolean): BodyState {
     const state = this.#chunks === undefined ? this.#readPlain(bytes) : this.#readChunks(this.#chunks, bytes);
     if (this.#isDropped) return "more";

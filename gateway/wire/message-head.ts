@@ -27,7 +27,7 @@ const sharedLimits = { max: 64, nameLength: 2_048 };
 
 export type KeepMessageHead = typeof createMessageHead;
 
-/** Creates a store that shares one object among heads that differ only in length: it is compared so often that it stays in the CPU's caches. */
+/** Creates a store that shares one object among heads that differ only in length; compared that often, it stays in the CPU's caches. */
 export function shareMessageHeads(): KeepMessageHead {
   const keep = memoize(sharedLimits, (text) => ({ head: createMessageHead(text) }));
   return (head) => keep(head.replace(lengthDigits, "$<name>0")).head;
@@ -69,7 +69,7 @@ function hasAt(bytes: Buffer, offset: number, part: Uint8Array): boolean {
 }
 
 /** Max number of texts retained; beyond that, all are dropped. */
-const most = 1_024;
+const maxTexts = 1_024;
 
 /** Message heads that differ only in the body's length, each built once: flattening a concatenated string costs more than writing it. */
 export class TextsByLength {
@@ -84,7 +84,7 @@ export class TextsByLength {
   of(lengthBytes: number): string {
     const known = this.#texts.get(lengthBytes);
     if (known !== undefined) return known;
-    if (this.#texts.size >= most) this.#texts.clear();
+    if (this.#texts.size >= maxTexts) this.#texts.clear();
     // The copy is a flat string.
     const text = Buffer.from(this.#format(lengthBytes), "latin1").toString("latin1");
     this.#texts.set(lengthBytes, text);

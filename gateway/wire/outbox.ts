@@ -8,16 +8,15 @@ const waitingBytes = 262_144;
 export const outboxBytes = 9_216;
 
 /**
- * A piece for a socket: a text, the end offset of its copied bytes, which start where the previous ones end, or a function to run with the
+ * A piece for a socket: a text; the end offset of copied bytes, which start where the previous ones end; or a function to run with the
  * socket.
  */
 type Piece = string | number | ((socket: Socket) => void);
 
 /**
- * Short messages to be written to sockets. They are written together once the event loop has read everything received,
- * rather than after each read. A write wakes its receiver, which costs more than the write itself if the receiver is
- * already asleep again. In addition, the code that reads and the code that writes stay in the processor's caches. A
- * single message is still written in the same event loop tick.
+ * Short messages to be written to sockets. They are written together once the event loop has read everything received, not after each read:
+ * a write that wakes a sleeping receiver costs more than the write itself, and the code that reads and the code that writes each stay in
+ * the processor's caches. A single message is still written in the same event loop tick.
  */
 export class Outbox {
   /** Buffers for messages that are too large to be queued. */
@@ -123,7 +122,7 @@ export class Corks {
 const scratchBytesMin = 16_384;
 const scratchBytesMax = 131_072;
 
-/** Reusable buffers, in powers of two. If a message can't be sent at once, its buffer belongs to the message from then on. */
+/** Reusable buffers, in powers of two. If a message can't be sent at once, it keeps its buffer. */
 export class ScratchBuffers {
   /** One released buffer of each size. */
   readonly #free = new Map<number, Buffer | undefined>();

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { SharedTurns, createTurns, turnBytes, CallerRounds } from "./shared-turns.ts";
 
 /** Ticks on a clock that only work advances; the test starts each tick. */
-function turnsByHand() {
+function createManualTurns() {
   const state = { now: 0 };
   let later: (() => void)[] = [];
   const turns = new SharedTurns({ now: () => state.now, later: (run) => void later.push(run) });
@@ -20,7 +20,7 @@ function turnsByHand() {
 }
 
 /** A caller with this many pieces of work, each of which takes 0.4 ms at a time and reports it. */
-function flood({ turns, work }: ReturnType<typeof turnsByHand>, caller: string, pieces: number, done: string[]) {
+function flood({ turns, work }: ReturnType<typeof createManualTurns>, caller: string, pieces: number, done: string[]) {
   for (let piece = 0; piece < pieces; piece += 1) {
     const proceed = () => {
       do {
@@ -35,7 +35,7 @@ function flood({ turns, work }: ReturnType<typeof turnsByHand>, caller: string, 
 
 describe("SharedTurns", () => {
   it("lets work continue until the tick's time is used up, counted from the first check", () => {
-    const { turns, work, nextTurn } = turnsByHand();
+    const { turns, work, nextTurn } = createManualTurns();
     work(100);
     expect(turns.isTickUsedUp()).toBe(false);
     work(0.8);
@@ -47,7 +47,7 @@ describe("SharedTurns", () => {
   });
 
   it("yields the thread after each tick, however much is queued", () => {
-    const hand = turnsByHand();
+    const hand = createManualTurns();
     const done: string[] = [];
     flood(hand, "a", 1_000, done);
     for (let turn = 1; turn <= 20; turn += 1) {
@@ -57,7 +57,7 @@ describe("SharedTurns", () => {
   });
 
   it("serves callers round-robin: one caller's thousand chunks delay another by one chunk", () => {
-    const hand = turnsByHand();
+    const hand = createManualTurns();
     const done: string[] = [];
     flood(hand, "a", 1_000, done);
     for (let turn = 0; turn < 5; turn += 1) hand.nextTurn();
@@ -69,7 +69,7 @@ describe("SharedTurns", () => {
   });
 
   it("starts only a few reads per tick", () => {
-    const { turns, nextTurn } = turnsByHand();
+    const { turns, nextTurn } = createManualTurns();
     let begun = 0;
     for (let reader = 0; reader < 40; reader += 1) turns.wait(`reader ${reader}`, () => (begun += 1));
     nextTurn();
@@ -79,7 +79,7 @@ describe("SharedTurns", () => {
   });
 
   it("serves one short call per caller after the time is used up, but none ahead of that caller's queue", () => {
-    const { turns, work, nextTurn } = turnsByHand();
+    const { turns, work, nextTurn } = createManualTurns();
     expect([turns.mayBegin("a"), turns.mayBegin("a")]).toEqual([true, true]);
     work(3);
     expect(turns.mayBegin("a")).toBe(true);
@@ -93,7 +93,7 @@ describe("SharedTurns", () => {
 });
 
 /** Ticks on a clock that the test sets; the test also runs the later ticks. */
-function turnsAtSetTime() {
+function createTurnsWithClock() {
   const state = { now: 0 };
   const later: (() => void)[] = [];
   const sharedTurns = new SharedTurns({ now: () => state.now, later: (run) => void later.push(run) });
@@ -110,7 +110,7 @@ function turnsAtSetTime() {
 
 describe("work in a tick whose time is used up", () => {
   it("waits for its caller's turn even at its start, then continues", () => {
-    const { sharedTurns, use, next } = turnsAtSetTime();
+    const { sharedTurns, use, next } = createTurnsWithClock();
     let steps = 0;
     const step = () => ((steps += 1) <= 3 ? turnBytes : 0);
     use();
@@ -121,7 +121,7 @@ describe("work in a tick whose time is used up", () => {
   });
 
   it("is not postponed forever if each tick has time for only one step", () => {
-    const { sharedTurns, use, next } = turnsAtSetTime();
+    const { sharedTurns, use, next } = createTurnsWithClock();
     let steps = 0;
     const step = () => {
       steps += 1;

@@ -1,6 +1,6 @@
 /** Time per event loop tick for deferrable work; a single step may exceed it. */
 const turnMs = 1;
-/** Max number of work items started in one tick: part of their work, mostly more reads, runs after the tick. */
+/** Max number of work items started in one tick, because part of their work, mostly more reads, runs after the tick. */
 const perTurnMax = 8;
 
 /** A monotonic clock, and a way to run functions in a later event loop tick. */
@@ -39,7 +39,7 @@ export class SharedTurns {
     return false;
   }
 
-  /** Returns whether a caller may still get something short done in this tick; if so, this counts as done. */
+  /** Returns whether a caller may start one more short call in this tick; if so, counts the call. */
   mayBegin(caller: string): boolean {
     if (!this.isTickUsedUp()) return true;
     if (this.#late.has(caller) || this.#waiting.has(caller)) return false;
@@ -82,7 +82,7 @@ export type Turns = Readonly<{
 }>;
 
 export function createTurns(turns: SharedTurns, caller: string): Turns {
-  /** Continues in a caller's turn, however little time is left. */
+  /** Continues when it is the caller's turn, however little time is left. */
   const runNext: Turns["run"] = (step, isDone) => {
     let doneBytes = 0;
     while (!isDone()) {

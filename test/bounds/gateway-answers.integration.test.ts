@@ -2,7 +2,7 @@ import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { makeSharedDirectory } from "#daemon/testing/test-directory.ts";
-import { byHand } from "#gateway/testing/fake-node.ts";
+import { responseWritten } from "#gateway/testing/fake-node.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { ask, readErrorCode } from "../support/gateway/raw-call.ts";
 import { startSmallGateway, storage, type SmallGateway } from "../support/gateway/small-gateway.ts";
@@ -55,7 +55,7 @@ it("limits the response size", async () => {
       };
       response.on("drain", more);
       more();
-      return byHand;
+      return responseWritten;
     });
   respond(most, true);
   expect((await read(3_000)).text).toHaveLength(most);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { startCollector } from "../support/gateway/trace-collector.ts";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { makeSharedDirectory } from "#daemon/testing/test-directory.ts";
-import { byHand } from "#gateway/testing/fake-node.ts";
+import { responseWritten } from "#gateway/testing/fake-node.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { ask, readErrorCode, openRaw, buildRequest } from "../support/gateway/raw-call.ts";
 import { holdReads, startSmallGateway, storage, type SmallGateway } from "../support/gateway/small-gateway.ts";
@@ -57,7 +57,7 @@ function holdTraces(): Readonly<{ ends: (() => void)[] }> {
   gateway.node.respondAs(({ id, method }, response) => {
     if (method !== "debug_traceTransaction") return "0x1";
     ends.push(() => response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{}}`));
-    return byHand;
+    return responseWritten;
   });
   return { ends };
 }

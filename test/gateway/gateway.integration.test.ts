@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { byHand, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { responseWritten, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { call, post, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { useGateway } from "#gateway/testing/use-gateway.ts";
 
@@ -37,7 +37,7 @@ describe("envelope over HTTP", () => {
     node.respondAs(({ raw }, response) => {
       const given = /"id":(.*?),"method"/.exec(raw)?.[1] ?? "null";
       response.end(`{"jsonrpc":"2.0","id":${escaped(given)},"result":"0x5"}`);
-      return byHand;
+      return responseWritten;
     });
     for (const method of ["eth_syncing", "eth_gasPrice"]) {
       const { text } = await post(gateway.url, `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":[]}`);
@@ -75,7 +75,7 @@ describe("envelope over HTTP", () => {
     ]) {
       node.respondAs((_, response) => {
         response.end(text);
-        return byHand;
+        return responseWritten;
       });
       const response = await post(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_syncing","params":[]}');
       expect([response.status, response.text]).toEqual([200, text]);

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { expect, it } from "vitest";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { WebSocket } from "ws";
-import { byHand, startFakeNode } from "#gateway/testing/fake-node.ts";
+import { responseWritten, startFakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { call } from "#gateway/testing/test-gateway.ts";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
@@ -35,7 +35,7 @@ it("on SIGTERM, a sidecar answers every call in flight, closes WebSockets with 1
   node.respondAs(({ id, method }, response) => {
     if (method !== "eth_getBalance") return "0x688";
     finish.push(() => response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":"late"}`));
-    return byHand;
+    return responseWritten;
   });
   await using sidecar = await startService("sidecar", {
     GATEHOUSE_SIDECAR_NODE_WORKSPACE: files.workspace,

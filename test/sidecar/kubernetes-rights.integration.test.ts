@@ -172,8 +172,8 @@ describe.skipIf(missing !== undefined)(`permissions on an API server${skipped}`,
     const list = `/apis/snapshot.storage.k8s.io/v1/namespaces/${stacks["delete-pod"]}/volumesnapshots`;
     const metadata = { name: "by-hand", namespace: stacks["delete-pod"] };
     const spec = { source: { persistentVolumeClaimName: "node-workspace" } };
-    const byHand = { apiVersion: "snapshot.storage.k8s.io/v1", kind: "VolumeSnapshot", metadata, spec };
-    expect(await cluster.apply(byHand)).toBeUndefined();
+    const responseWritten = { apiVersion: "snapshot.storage.k8s.io/v1", kind: "VolumeSnapshot", metadata, spec };
+    expect(await cluster.apply(responseWritten)).toBeUndefined();
     const settings = { claim: "node-workspace", keep: 3 };
     for (const second of [1, 2, 3, 4, 5]) {
       const now = () => new Date(Date.UTC(2026, 10, 21, 3, 0, second));

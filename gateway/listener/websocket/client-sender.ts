@@ -41,8 +41,8 @@ const corkedBytes = 4_096;
 const corks = new Corks();
 
 /**
- * Sends to a client, and drops it if its unsent data exceeds `queueBytes`. A requested response does not count as slowness, however long it
- * is: while responses are waiting, no more calls are read. Anything sent to a closed or closing client is discarded.
+ * Sends to a client, and drops the client if its unsent data exceeds `queueBytes`. Responses do not count, however long they are: while any
+ * are waiting, no more calls are read. Anything sent to a closed or closing client is discarded.
  */
 export class ClientSender {
   readonly #client: Pick<ConnectedClient, "socket" | "connection">;

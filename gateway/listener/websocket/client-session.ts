@@ -52,7 +52,7 @@ export class ClientSession {
     });
     // Each client's pings start with its connection, so thousands of clients are not pinged at once.
     const pings = setInterval(() => this.#ping(), limits.pingIntervalMs).unref();
-    // Runs before the WebSocket's own listener, so that the piece that completes a message is counted first and then reset with that message.
+    // Runs before the WebSocket's own listener: the piece that completes a message is counted before the count is reset for that message.
     const count = (piece: Buffer) => this.#countPiece(piece.length);
     connection.prependListener("data", count);
     connection.on("drain", () => {
@@ -62,7 +62,7 @@ export class ClientSession {
     socket.on("message", (data: RawData) => this.#receive(toBuffer(data)));
     socket.on("pong", () => (this.#isAlive = true));
     respondToPings(socket);
-    // The WebSocket has sent the reason, and discards what it reads: a reset during a long message would discard the reason, too.
+    // The WebSocket has sent the close reason and discards what it reads: a TCP reset during a long message would discard the reason, too.
     socket.on("error", () => {
       connection.off("data", count);
       terminateSoon(socket);
@@ -185,7 +185,7 @@ export class ClientSession {
   #ping(): void {
     const { socket } = this.#client;
     const { unsentBytes } = this.#sender;
-    // A paused client's pongs are not read, but if the client reads the bytes sent to it, it is alive.
+    // A paused client's pongs are not read; it is alive if it reads the bytes sent to it.
     const isExcused = socket.isPaused && (unsentBytes === 0 || unsentBytes < this.#unsentAtPing);
     this.#unsentAtPing = unsentBytes;
     if (!this.#isAlive && !isExcused) {

@@ -111,7 +111,7 @@ function buildErrorResponse(error: RpcError): SubscriptionResponse {
   return { kind: "rejected", error };
 }
 
-/** Formats eth_subscribe parameters in a canonical form, shared by equal subscriptions. */
+/** Formats eth_subscribe parameters in a canonical form, shared by identical subscriptions. */
 function formatCanonicalParams(params: string): SubscriptionResponse | Readonly<{ kind: "params"; json: string }> {
   const [name, filter = "null", ...rest] = splitElements(params);
   const type = parseFlatValue(name);

@@ -10,7 +10,7 @@ const inEightBytes = 127;
 const twoBytesMax = 65_535;
 /** Max bytes of a frame, equal to one read from the node's socket, so that other writes can go between the frames of a longer message. */
 const frameBytes = 65_536;
-/** Size from which a tail is written without copying, so that all receivers share its bytes; a shorter tail is cheaper to copy. */
+/** Size from which a frame's tail is written without copying, so that all receivers share its bytes; copying a shorter one is cheaper. */
 const sharedBytes = 16_384;
 
 /** Writes one frame, consisting of a start and a tail, to a WebSocket's connection; together they must fit in one frame. */

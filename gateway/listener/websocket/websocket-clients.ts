@@ -60,7 +60,7 @@ export function createWebSocketClients(options: WebSocketClientsOptions, context
   const findServer = (caller: Caller): WebSocketServer => {
     const { bodyBytes } = context.policy().settings.limits;
     const messageBytes = findTier(context.policy(), caller).messageBytes ?? Math.min(bodyBytes, options.messageBytes);
-    // Clears the servers of earlier sizes: settings may change any number of times.
+    // The settings, and with them the size, may change any number of times.
     if (servers.size > serversMax) servers.clear();
     const server = servers.get(messageBytes) ?? createServer(messageBytes);
     servers.set(messageBytes, server);

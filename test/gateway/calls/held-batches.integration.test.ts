@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { responseWritten, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
@@ -30,7 +30,7 @@ describe.each([
     node.respondAs(({ id, method, params }, response) => {
       if (method !== late) return JSON.stringify(params).includes("0xf") ? "0x1" : "z".repeat(answerBytes);
       lateAnswers.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"0x1"}`));
-      return byHand;
+      return responseWritten;
     });
     gateway = await startTestGateway(node, {
       tiers: { public: limitlessTier },

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { responseWritten, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient, type TestClient } from "#gateway/testing/test-client.ts";
 import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
@@ -104,7 +104,7 @@ describe("the JSON-RPC semantics that clients rely on", () => {
       const id = /"id":(.*?),"method"/.exec(raw)?.[1] ?? "null";
       if (method === "eth_estimateGas") response.end(`{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(revert)}}`);
       else if (method !== "eth_getProof") response.end(`{"jsonrpc":"2.0","id":${id},"result":false}`);
-      return byHand;
+      return responseWritten;
     });
     gateway = await startTestGateway(node, { methods: { eth_getProof: { timeoutMs: 100 } } });
     client = await connectTestClient(gateway.url);

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
-import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { responseWritten, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { useGateway } from "#gateway/testing/use-gateway.ts";
@@ -88,7 +88,7 @@ describe("limits", () => {
       overload: { waitMs: 50 },
     });
     const { node, gateway } = running;
-    node.respondAs(() => byHand);
+    node.respondAs(() => responseWritten);
     const abort = new AbortController();
     const stuck = Array.from({ length: 3 }, () =>
       fetch(gateway.url, {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { WebSocket } from "ws";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeSharedDirectory } from "#daemon/testing/test-directory.ts";
-import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { responseWritten, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { sendRaw } from "#gateway/testing/raw-exchange.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { call, post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
@@ -71,7 +71,7 @@ describe("attacks on the listeners", () => {
     let finish: (() => void) | undefined;
     node.respondAs(({ id }, response) => {
       finish = () => response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":["secret"]}`);
-      return byHand;
+      return responseWritten;
     });
     const wide = bodyOf("eth_getLogs", [{ fromBlock: "0x2", toBlock: "0x201" }]);
     const first = privately(wide);

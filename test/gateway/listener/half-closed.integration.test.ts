@@ -1,6 +1,6 @@
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import { byHand, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { responseWritten, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { bothPaths, useGateway } from "#gateway/testing/use-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
@@ -25,7 +25,7 @@ describe.each(bothPaths)("a client that half-closes the connection, on %s", (_, 
     const seen = { isLeft: false };
     node.respondAs((_call, response) => {
       response.on("close", () => (seen.isLeft = true));
-      return byHand;
+      return responseWritten;
     });
     expect(await sendAndEnd(gateway.url, request("eth_syncing"))).toBe("");
     await until("the node's connection is closed", generousMs, () => seen.isLeft);

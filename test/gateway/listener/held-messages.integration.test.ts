@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { responseWritten, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { bothPaths, useGateway } from "#gateway/testing/use-gateway.ts";
@@ -25,7 +25,7 @@ describe.each(bothPaths)("a message received in one piece, on %s", (_, fastPath)
       responses.length = 0;
       node.respondAs(({ id }, response) => {
         responses.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"0x1"}`));
-        return byHand;
+        return responseWritten;
       });
     },
   );

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { pause } from "#daemon/time.ts";
-import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { responseWritten, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { post, startTestGateway } from "#gateway/testing/test-gateway.ts";
 import { bothPaths } from "#gateway/testing/use-gateway.ts";
@@ -66,7 +66,7 @@ describe.concurrent.each(bothPaths)("a listener that stops, on %s", (_, fastPath
     let finish: (() => void) | undefined;
     node.respondAs(({ id }, response) => {
       finish = () => response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":"finished"}`);
-      return byHand;
+      return responseWritten;
     });
     const response = post(gateway.url, body);
     await until("the call is at the node", generousMs, () => finish !== undefined);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { createLog } from "#daemon/log/log.ts";
-import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { responseWritten, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { call, post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
@@ -85,7 +85,7 @@ describe("the gateway's metrics", () => {
     await call(gateway.url, "debug_traceTransaction", [`0x${"1".repeat(64)}`, { tracer: "{step: function() {}}" }]);
     await post(gateway.url, "[1,2,3]");
     for (let asked = 0; asked < 2; asked += 1) await call(gateway.urls["internal"]!, "eth_coinbase");
-    node.respondAs(() => byHand);
+    node.respondAs(() => responseWritten);
     const stuck = new AbortController();
     const pendingResponse = fetch(gateway.url, {
       method: "POST",

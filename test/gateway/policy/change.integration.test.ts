@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
-import { byHand, startFakeNode } from "#gateway/testing/fake-node.ts";
+import { responseWritten, startFakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { call, post, startTestGateway } from "#gateway/testing/test-gateway.ts";
@@ -157,7 +157,7 @@ describe("a settings change applies at once to", () => {
     const others = { tiers: { public: limitlessTier }, methods: { eth_getProof: { timeoutMs: 500 } } };
     await writeFile(path, JSON.stringify(others));
     await using node = await startFakeNode();
-    node.respondAs(({ method }) => (method === "eth_getProof" ? byHand : "z".repeat(200)));
+    node.respondAs(({ method }) => (method === "eth_getProof" ? responseWritten : "z".repeat(200)));
     await using gateway = await startTestGateway(node, { policyPath: path });
     await call(gateway.url, "eth_chainId");
     expect(await holds(gateway.url)).toBe(name === "the timeout of a method");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { byHand, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { responseWritten, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { post, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { useGateway } from "#gateway/testing/use-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
@@ -76,7 +76,7 @@ describe("cached reads", () => {
   it("are requested again after an error, whether or not the node sent it", async () => {
     node.respondAs(({ id }, response) => {
       response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":{"code":-32000,"message":"header not found"}}`);
-      return byHand;
+      return responseWritten;
     });
     for (const method of ["eth_gasPrice", "eth_chainId"]) {
       const requestsBefore = node.requests.length;
@@ -85,7 +85,7 @@ describe("cached reads", () => {
       node.respondAs((_, response) => {
         response.statusCode = 503;
         response.end("busy");
-        return byHand;
+        return responseWritten;
       });
       expect((await read(1, method)).text).toContain("the node is not responding");
       node.respondAs(() => "0x5");
@@ -94,7 +94,7 @@ describe("cached reads", () => {
         response.end(
           `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":{"code":-32000,"message":"header not found"}}`,
         );
-        return byHand;
+        return responseWritten;
       });
     }
   });

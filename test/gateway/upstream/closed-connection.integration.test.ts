@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { byHand, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { responseWritten, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { call, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { useGateway } from "#gateway/testing/use-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
@@ -18,7 +18,7 @@ describe("a node that closes a keep-alive connection as a call arrives", () => {
       node.respondAs((_, response) => {
         node.respondAs(() => "again");
         response.socket?.destroy();
-        return byHand;
+        return responseWritten;
       });
     },
   );
@@ -40,7 +40,7 @@ describe("a node that closes a keep-alive connection as a call arrives", () => {
     node.respondAs((_, response) => {
       node.respondAs(() => "again");
       close = () => response.socket?.destroy();
-      return byHand;
+      return responseWritten;
     });
     const first = call(gateway.url, "eth_gasPrice");
     await until("the call is at the node", generousMs, () => close !== undefined);

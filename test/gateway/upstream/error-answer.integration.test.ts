@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { responseWritten, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient, type TestClient } from "#gateway/testing/test-client.ts";
 import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { bothPaths, useGateway } from "#gateway/testing/use-gateway.ts";
@@ -35,7 +35,7 @@ describe.each(bothPaths)("a node response with a status other than 200, over %s"
   const respond = (status: number, body: string, deliver = deliveries["with a length"]) =>
     node.respondAs((_call, response) => {
       deliver?.(response, status, body);
-      return byHand;
+      return responseWritten;
     });
 
   it.each(Object.keys(deliveries).flatMap((way) => [400, 404, 429, 500, 503].map((status) => [status, way] as const)))(
@@ -113,7 +113,7 @@ describe.each(bothPaths)("an error of a node that couldn't parse the call, over 
     async (body) => {
       node.respondAs((_call, response) => {
         deliveries["with a length"]?.(response, 200, body);
-        return byHand;
+        return responseWritten;
       });
       const read = request("1", "eth_getBalance", '["0x01","latest"]');
       const calls = [read, request('"x"'), request("3", "eth_sendRawTransaction", '["0x01"]')];
@@ -146,7 +146,7 @@ describe.each(bothPaths)("a response that the node cuts off, over %s", (_, fastP
   ])("%s is reported as such", async (_way, cutOff) => {
     node.respondAs((_call, response) => {
       cutOff(response);
-      return byHand;
+      return responseWritten;
     });
     const [read, other] = [request("1", "eth_getBalance", '["0x01","latest"]'), request("2", "eth_syncing", "[]")];
     expect((await post(gateway.url, read)).text).toBe(errorResponse("1", cut));
@@ -182,7 +182,7 @@ describe.each(bothPaths)("a 200 response that is not JSON-RPC, over %s", (_, fas
     node.respondAs(({ method }, response) => {
       if (method === "eth_syncing") return false;
       deliver(response, 200, body);
-      return byHand;
+      return responseWritten;
     });
     const page = request("1", "eth_getBalance", '["0x01","latest"]');
     const alone = request("2", "debug_traceTransaction", `["0x${"0".repeat(64)}"]`);
@@ -200,7 +200,7 @@ describe.each(bothPaths)("a 200 response that is not JSON-RPC, over %s", (_, fas
     async (status) => {
       node.respondAs((_call, response) => {
         response.writeHead(status).end(' \n{"jsonrpc":"2.0","id":1,"result":"0x5"}');
-        return byHand;
+        return responseWritten;
       });
       expect(JSON.parse((await post(gateway.url, request("1"))).text)).toEqual({
         jsonrpc: "2.0",

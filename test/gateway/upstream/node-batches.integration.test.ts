@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { byHand, type BatchHabit, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { responseWritten, type BatchHabit, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { post, type TestGateway } from "#gateway/testing/test-gateway.ts";
@@ -133,7 +133,7 @@ describe("a client batch at the node", () => {
   ])("is not retried call by call if the node rejects it %s because of its rate limit", async (_, body) => {
     node.respondAs((_call, response) => {
       response.writeHead(429).end(body);
-      return byHand;
+      return responseWritten;
     });
     const responses = await ask(balances(20));
     expect(new Set(responses.map(({ error }) => error?.message))).toEqual(
@@ -177,7 +177,7 @@ describe("a client batch at the node", () => {
 
   const spoiling: Readonly<Record<string, () => void>> = {
     "a long response": () => node.respondAs(() => "x".repeat(300_000)),
-    "a slow call": () => node.respondAs(() => byHand),
+    "a slow call": () => node.respondAs(() => responseWritten),
     "a call that the node cannot parse": () =>
       node.respondToBatches(() => '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}'),
   };
@@ -200,7 +200,7 @@ describe("a client batch at the node", () => {
 
   it("fails call by call if the node times out, and the next batch is sent call by call", async () => {
     await restart({ methods: { eth_getBalance: { timeoutMs: 200 } } });
-    node.respondAs(() => byHand);
+    node.respondAs(() => responseWritten);
     const responses = await ask(balances(5));
     expect(responses.map(({ error }) => error?.message)).toEqual(Array.from({ length: 5 }, () => "request timed out"));
     node.respondAs(({ params }) => params[0]);
@@ -214,7 +214,7 @@ describe("a client batch at the node", () => {
     node.respondAs((_, response) => {
       node.respondAs(({ params }) => params[0]);
       response.socket?.destroy();
-      return byHand;
+      return responseWritten;
     });
     expect(await ask(balances(5))).toEqual(resultsOf(5));
     expect(node.batches).toEqual([5, 5]);
@@ -228,7 +228,7 @@ describe("a client batch at the node", () => {
         order.push(`${method} ${String(id)} answered`);
         response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"0x1"}`);
       }, 20);
-      return byHand;
+      return responseWritten;
     });
     const responses = await ask([balance(1), send(2), send(3), balance(4)]);
     expect(responses.map(({ id, result }) => [id, result])).toEqual([1, 2, 3, 4].map((id) => [id, "0x1"]));
@@ -249,7 +249,7 @@ describe("a client batch at the node", () => {
   });
 
   it("is cancelled at the node if its client disconnects, and leaves no call in flight", async () => {
-    node.respondAs(() => byHand);
+    node.respondAs(() => responseWritten);
     const gone = new AbortController();
     const asked = fetch(gateway.url, {
       method: "POST",

@@ -6,7 +6,7 @@ import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { call, post, startTestGateway } from "#gateway/testing/test-gateway.ts";
 import { bothPaths } from "#gateway/testing/use-gateway.ts";
-import type { NodeFitness } from "#gateway/chain/head.ts";
+import type { NodeFitness } from "#gateway/chain/chain-head.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
 const behind = { code: -32603, message: "the node is behind the chain's head; try again later" };

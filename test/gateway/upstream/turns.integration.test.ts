@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { byHand, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { responseWritten, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { post, testSettings, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { useGateway } from "#gateway/testing/use-gateway.ts";
@@ -24,7 +24,7 @@ describe("calls queued for the node", () => {
     responses = [];
     node.respondAs(({ id }, response) => {
       responses.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"0x1"}`));
-      return byHand;
+      return responseWritten;
     });
   });
 

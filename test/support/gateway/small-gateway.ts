@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { responseWritten, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import type { ConstantOverrides } from "../constant-overrides.ts";
 import { ask } from "./raw-call.ts";
@@ -112,7 +112,7 @@ export function holdReads(node: FakeNode): HeldReads {
     };
     waiting.push(read);
     response.on("close", () => waiting.includes(read) && waiting.splice(waiting.indexOf(read), 1));
-    return byHand;
+    return responseWritten;
   });
   return {
     held: () => waiting.map(({ account }) => account),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { responseWritten, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
@@ -41,7 +41,7 @@ describe("responses over WebSocket", () => {
     node.respondAs((_, response) => {
       response.writeHead(200, { "Content-Length": 1_000 });
       response.write('{"jsonrpc":"2.0"', () => response.destroy());
-      return byHand;
+      return responseWritten;
     });
     expect(await client.ask(request(7, "eth_syncing"))).toBe(
       '{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"the node closed the connection before its response was complete; try again later"}}',

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { byHand, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { responseWritten, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient, type TestClient } from "#gateway/testing/test-client.ts";
 import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { useGateway } from "#gateway/testing/use-gateway.ts";
@@ -132,7 +132,7 @@ describe("a gap in the node's WebSocket connection", () => {
     node.respondAs(({ id, method }, response) => {
       if (method !== "eth_getLogs" || finish !== undefined) return method === "eth_getLogs" ? [log(1_003, 0)] : "0x1";
       finish = () => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":[]}`);
-      return byHand;
+      return responseWritten;
     });
     miss(() => node.newHead(1_003, hash(1_003)));
     await until("the first attempt waits for the logs", generousMs, () => finish !== undefined);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { byHand, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { responseWritten, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { useGateway } from "#gateway/testing/use-gateway.ts";
@@ -91,7 +91,7 @@ describe("WebSocket", () => {
     const finish: (() => void)[] = [];
     node.respondAs(({ id }, response) => {
       finish.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"late"}`));
-      return byHand;
+      return responseWritten;
     });
     const first = client.ask(request(1, "eth_syncing"));
     client.socket.send(request(2, "eth_syncing"));

@@ -8,7 +8,7 @@ export type HeadBlock = Readonly<{ number: bigint; hash: string; madeAtMs?: numb
  * What the gateway knows about the chain's head, from the node's reports. `generation` counts changes to it: data read in one generation is
  * discarded with that generation, even if a reorganization restores an earlier head block.
  */
-export class Head {
+export class HeadTracker {
   readonly #staleAfterMs: number;
   readonly #now: () => number;
   readonly #wallClock: () => number;
@@ -57,7 +57,7 @@ export class Head {
   }
 
   /** Resets all state, because the node, or the connection to it, may have been replaced. */
-  lose(): void {
+  reset(): void {
     this.#known = undefined;
     this.#hash = "";
     this.#learntAt = Number.NEGATIVE_INFINITY;
