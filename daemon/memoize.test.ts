@@ -1,7 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
-import { LatestEntries, memoize, rememberLast } from "./memoize.ts";
+import { memoize, rememberLast } from "./memoize.ts";
 import { measureHeap } from "./testing/heap-size.ts";
-import { measureCpuMs } from "./testing/thread-cpu.ts";
 
 let made: string[] = [];
 beforeEach(() => (made = []));
@@ -43,36 +42,4 @@ test("caches the last result while its arguments are the same", () => {
   expect(list("a", undefined)).toBe(first);
   expect(list("a")).toEqual(["a"]);
   expect(list("a", undefined), "only the last one").not.toBe(first);
-});
-
-test("keeps the latest entries, and does not refresh an entry that is set again", () => {
-  const entries = new LatestEntries<number>(3);
-  for (const [at, key] of ["a", "b", "c", "a", "d", "e"].entries()) entries.set(key, at);
-  expect([entries.size, ..."abcde"].map((key) => (typeof key === "number" ? key : entries.get(key)))).toEqual([
-    3,
-    undefined,
-    undefined,
-    2,
-    4,
-    5,
-  ]);
-});
-
-test("creates a missing value, including one that was evicted", () => {
-  const entries = new LatestEntries<string>(2);
-  const values = ["a", "b", "a", "c", "b", "a"].map((key, at) => entries.getOrCreate(key, () => `${key} ${at}`));
-  expect(values).toEqual(["a 0", "b 1", "a 0", "c 3", "b 1", "a 5"]);
-});
-
-/** Measures how long adding clients takes while `remembered` of them are kept. */
-function measureAdding(remembered: number): number {
-  const entries = new LatestEntries<number>(remembered);
-  return measureCpuMs(() => {
-    for (let at = 0; at < 150_000; at += 1) entries.set(`2001:db8::${at}`, at);
-  });
-}
-
-test("adds a client about as fast with 100,000 remembered as with 1,000", () => {
-  // Getting the first key of a Map took a hundred times as long; misses of the processor's caches, five times.
-  expect(measureAdding(100_000)).toBeLessThan(20 * measureAdding(1_000));
 });

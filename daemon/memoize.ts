@@ -40,55 +40,6 @@ export function retainNewest<K, V>(map: Map<K, V>, key: K, value: V, entriesMax:
   }
 }
 
-/**
- * A map with a max number of entries; a new entry evicts the oldest. A ring stores the order: finding the first key of a Map skips
- * every entry removed before it, which can be tens of thousands.
- */
-export class LatestEntries<Value> {
-  readonly #entriesMax: number;
-  readonly #values = new Map<string, Value>();
-  readonly #keys: string[] = [];
-  /** Index of the oldest key in the ring, once the ring is full. */
-  #oldest = 0;
-
-  constructor(entriesMax: number) {
-    this.#entriesMax = entriesMax;
-  }
-
-  get size(): number {
-    return this.#values.size;
-  }
-
-  get(key: string): Value | undefined {
-    return this.#values.get(key);
-  }
-
-  /** Sets an entry; an existing entry keeps its age. */
-  set(key: string, value: Value): void {
-    if (!this.#values.has(key)) this.#add(key);
-    this.#values.set(key, value);
-  }
-
-  getOrCreate(key: string, make: () => Value): Value {
-    const known = this.#values.get(key);
-    if (known !== undefined) return known;
-    const value = make();
-    this.set(key, value);
-    return value;
-  }
-
-  #add(key: string): void {
-    const oldestKey = this.#keys.length < this.#entriesMax ? undefined : this.#keys[this.#oldest];
-    if (oldestKey === undefined) {
-      this.#keys.push(key);
-      return;
-    }
-    this.#values.delete(oldestKey);
-    this.#keys[this.#oldest] = key;
-    this.#oldest = (this.#oldest + 1) % this.#entriesMax;
-  }
-}
-
 /** Memoizes a function's last result; the function runs again only when an argument changes. */
 export function rememberLast<Arguments extends readonly unknown[], Result>(
   compute: (...given: Arguments) => Result,

@@ -1,5 +1,3 @@
-import { LatestEntries } from "#daemon/memoize.ts";
-
 /** Rates for one caller, from the caller's tier (`settings/policy.ts`). */
 export type Rates = Readonly<{
   requestsPerSecond: number;
@@ -106,4 +104,53 @@ function charge(account: Account, costUnits: number, rates: Rates, now: number):
   account.requestsFullAt = requestsFullAt;
   account.unitsFullAt = unitsFullAt;
   return undefined;
+}
+
+/**
+ * A map with a max number of entries; a new entry evicts the oldest. A ring stores the order: finding the first key of a Map skips
+ * every entry removed before it, which can be tens of thousands.
+ */
+export class LatestEntries<Value> {
+  readonly #entriesMax: number;
+  readonly #values = new Map<string, Value>();
+  readonly #keys: string[] = [];
+  /** Index of the oldest key in the ring, once the ring is full. */
+  #oldest = 0;
+
+  constructor(entriesMax: number) {
+    this.#entriesMax = entriesMax;
+  }
+
+  get size(): number {
+    return this.#values.size;
+  }
+
+  get(key: string): Value | undefined {
+    return this.#values.get(key);
+  }
+
+  /** Sets an entry; an existing entry keeps its age. */
+  set(key: string, value: Value): void {
+    if (!this.#values.has(key)) this.#add(key);
+    this.#values.set(key, value);
+  }
+
+  getOrCreate(key: string, make: () => Value): Value {
+    const known = this.#values.get(key);
+    if (known !== undefined) return known;
+    const value = make();
+    this.set(key, value);
+    return value;
+  }
+
+  #add(key: string): void {
+    const oldestKey = this.#keys.length < this.#entriesMax ? undefined : this.#keys[this.#oldest];
+    if (oldestKey === undefined) {
+      this.#keys.push(key);
+      return;
+    }
+    this.#values.delete(oldestKey);
+    this.#keys[this.#oldest] = key;
+    this.#oldest = (this.#oldest + 1) % this.#entriesMax;
+  }
 }

@@ -1,7 +1,6 @@
 import { Redis, type RedisOptions, AbstractConnector } from "ioredis";
 import type { Logger } from "#daemon/log/log.ts";
-import { LatestEntries } from "#daemon/memoize.ts";
-import type { RateDecision, RateLimiter, Rates } from "./rate-limiter.ts";
+import { LatestEntries, type RateDecision, type RateLimiter, type Rates } from "./rate-limiter.ts";
 import { createConnection } from "node:net";
 import { connect as createTlsConnection } from "node:tls";
 import { buildServerName } from "#daemon/http/address.ts";

@@ -1,6 +1,6 @@
 import type { Logger } from "#daemon/log/log.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
-import { LatestEntries } from "#daemon/memoize.ts";
+import { retainNewest } from "#daemon/memoize.ts";
 import { BatchPiece, type BatchPieceOptions } from "./batch-piece.ts";
 import type { NodeCall, NodeFlow, NodeSender } from "./node-call.ts";
 import type { PieceCall } from "./piece-entry.ts";
@@ -42,14 +42,15 @@ export function createNodeBatches(
   options: BatchPieceOptions,
   { pool, log, now, turns }: NodeBatchesDependencies,
 ): NodeBatches {
-  const servedItems = new LatestEntries<Readonly<{ items: number; until: number }>>(rememberedCallers);
+  const servedItems = new Map<string, Readonly<{ items: number; until: number }>>();
   let quietUntil = Number.NEGATIVE_INFINITY;
   const items = (caller: string) => {
     const known = servedItems.get(caller);
     return known !== undefined && now() < known.until ? known.items : options.items;
   };
   const limit = (caller: string, most: number) => {
-    servedItems.set(caller, { items: Math.max(1, Math.min(items(caller), most)), until: now() + smallForMs });
+    const served = { items: Math.max(1, Math.min(items(caller), most)), until: now() + smallForMs };
+    retainNewest(servedItems, caller, served, rememberedCallers);
   };
   const logRejection = (caller: string, why: string) => {
     limit(caller, 1);
