@@ -61,8 +61,9 @@ export async function startNetwork(
   const chain = createChain({ rpc });
   const fees = createFeeQuotes(settlement, { chain, monotonicMs });
   const assets = listAcceptedAssets(options);
-  const { signerWatch, ...watch } = resources.use(await startWatches(options, assets, { ...dependencies, rpc }));
-  const [{ decimals, contracts }, { shortage }] = [watch, signerWatch];
+  const watch = resources.use(await startWatches(options, assets, { ...dependencies, rpc }));
+  const { chainCheck, signerCheck, decimals, contracts, signerWatch } = watch;
+  const { shortage } = signerWatch;
   const addresses = listAddresses(signers);
   const limits = { entriesMax: settlement.inFlightMax };
   const gas = createGasLimits({ ...settlement, ...limits }, { signer: signers[0].address, fees, monotonicMs });
@@ -99,13 +100,13 @@ export async function startNetwork(
     signers: addresses,
     transfersFor,
     problem: () => {
-      const { chain: node } = watch.checks();
-      return node.ok ? shortage() : node.message;
+      const { ok, message } = chainCheck();
+      return ok ? shortage() : message;
     },
     shortage,
     decimals,
     contracts,
-    checks: () => ({ ...watch.checks(), ledger: engine.readiness() }),
+    checks: () => ({ chain: chainCheck(), signer: signerCheck(), ledger: engine.readiness() }),
     yieldTerm: engine.yieldTerm,
     [Symbol.asyncDispose]: () => ownedResources.disposeAsync(),
   };

@@ -76,13 +76,13 @@ describe("a token missing from the node", () => {
     const { node, start, warnings } = createNode();
     Object.assign(node, behind);
     await using watch = await start();
-    const { chain } = watch.checks();
+    const chain = watch.chainCheck();
     expect(chain).toEqual({ ok: false, message: expect.stringMatching(reason) });
     expect(chain.message).toContain(`there is no token at ${token} on chain 1672`);
     expect(warnings).toHaveLength(1);
     expect(watch.contracts(), "which may exist there, too").toBeUndefined();
     Object.assign(node, { isSyncing: false, ageMs: 1_000, has: separator });
-    await until("the token is found", generousMs, () => watch.checks().chain.ok);
+    await until("the token is found", generousMs, () => watch.chainCheck().ok);
     expect(watch.contracts()).toEqual(new Set());
   });
 
@@ -102,10 +102,10 @@ it.each([
   Object.assign(node, { has: separator, clockAheadMs });
   await using watch = await start({ pause: skipWait });
   node.passedMs += 2_000;
-  await until("it is noticed", generousMs, () => !watch.checks().chain.ok);
-  expect(watch.checks().chain.message).toMatch(message);
+  await until("it is noticed", generousMs, () => !watch.chainCheck().ok);
+  expect(watch.chainCheck().message).toMatch(message);
   node.clockAheadMs = 0;
-  await until("it is corrected", generousMs, () => watch.checks().chain.ok);
+  await until("it is corrected", generousMs, () => watch.chainCheck().ok);
   const events = warnings.map((facts) => (facts as Readonly<{ event: string }>).event);
   expect(events, "each logged once").toEqual(["clock-wrong", "clock-corrected"]);
 });
@@ -120,14 +120,14 @@ it.each([
   node.passedMs += passedMs;
   const { heads } = node;
   await until("it was checked again", generousMs, () => node.heads >= heads + 5);
-  expect([watch.checks().chain.ok, warnings]).toEqual([true, []]);
+  expect([watch.chainCheck().ok, warnings]).toEqual([true, []]);
 });
 
 it("starts when a signer has no gas, and reports how much to send it", async () => {
   const { node, start } = createNode();
   Object.assign(node, { has: separator, balance: 0n });
   await using watch = await start();
-  expect(watch.checks().signer).toEqual({
+  expect(watch.signerCheck()).toEqual({
     ok: false,
     message: expect.stringMatching(
       /^the balance of 0x(01)+ for gas is 0 in native currency, but one settlement may cost 0\.00000000000015; send it 0\.000000000015 in .* for 100 settlements/,
@@ -144,8 +144,8 @@ it("checks the chain immediately when the last usable signer fails", async () =>
   Object.assign(node, { has: separator });
   await using watch = await start({ pause: waitUntilCut });
   signers.recordProblem(account, "the key does not sign");
-  expect(watch.checks().signer).toEqual({ ok: false, message: `${account}: the key does not sign` });
-  await until("the key was tried again", generousMs, () => watch.checks().signer.ok);
+  expect(watch.signerCheck()).toEqual({ ok: false, message: `${account}: the key does not sign` });
+  await until("the key was tried again", generousMs, () => watch.signerCheck().ok);
 });
 
 it("fails both checks once their last success is older than two and a half intervals", async () => {
@@ -153,10 +153,13 @@ it("fails both checks once their last success is older than two and a half inter
   Object.assign(node, { has: separator });
   await using watch = await start({ pause: waitUntilCut });
   node.nowMs = 25_000;
-  expect(watch.checks()).toMatchObject({ chain: { ok: true }, signer: { ok: true } });
+  expect({ chain: watch.chainCheck(), signer: watch.signerCheck() }).toMatchObject({
+    chain: { ok: true },
+    signer: { ok: true },
+  });
   node.nowMs = 31_000;
   const message = /^the last successful check is 31 s old: /;
-  expect(watch.checks()).toEqual({
+  expect({ chain: watch.chainCheck(), signer: watch.signerCheck() }).toEqual({
     chain: { ok: false, message: expect.stringMatching(message) },
     signer: { ok: false, message: expect.stringMatching(message) },
   });

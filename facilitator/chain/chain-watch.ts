@@ -74,12 +74,11 @@ export async function startChainWatch(
   };
   const repetition = repeat(checkChain, { intervalMs, failed: onFailure, waitsFirst: true }, { pause });
   signers.onShortage(repetition.wake);
+  const expire = (check: ReadinessCheck) =>
+    expireSuccess(check, succeededAtMs === undefined ? 0 : monotonicMs() - succeededAtMs);
   return {
-    checks: (): Readonly<Record<"chain" | "signer", ReadinessCheck>> => {
-      const ageMs = succeededAtMs === undefined ? 0 : monotonicMs() - succeededAtMs;
-      const chainCheck = { ok: problem === undefined, message: problem ?? `chain ${options.chainId} answers` };
-      return { chain: expireSuccess(chainCheck, ageMs), signer: expireSuccess(signers.check(), ageMs) };
-    },
+    chainCheck: () => expire({ ok: problem === undefined, message: problem ?? `chain ${options.chainId} answers` }),
+    signerCheck: () => expire(signers.check()),
     decimals: (): TokenDecimals => contracts?.decimals ?? unknownDecimals,
     /** The chain's canonical contracts and the wallet factories, by lowercase address; undefined until the chain was checked. */
     contracts: (): ReadonlySet<string> | undefined => contracts?.contracts,

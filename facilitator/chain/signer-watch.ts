@@ -36,8 +36,9 @@ export function createSignerWatch(
     };
   };
   const explain = (account: Account): string | undefined => {
-    const { ok, message } = describe(account);
-    return ok || (account.balance === undefined && account.problem === undefined) ? undefined : message;
+    const { balance, problem } = account;
+    const mayPay = problem === undefined && (balance === undefined || balance >= settlementCost);
+    return mayPay ? undefined : describe(account).message;
   };
   const report = (account: Account): void => {
     const [{ address }, problem] = [account.signer, explain(account)];
