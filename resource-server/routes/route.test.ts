@@ -89,6 +89,14 @@ describe("a routes file", () => {
       /GET \/d: accepts\.price: "10000" means 10000 dollars; write "\$10000" if you want that, or "0\.01" for 10000 of the token's/,
     ],
     [
+      `{ "GET /d": { accepts: { scheme: "exact", price: "0.0000001", network: "eip155:1672" }, upstream: "http://u.test" } }`,
+      /accepts\.price: "0\.0000001" rounds to 0 smallest units of the token; the minimum price is 0\.000001/,
+    ],
+    [
+      `{ "GET /d": { accepts: ${offer}, upstream: "http://u.test", description: "${"x".repeat(1_001)}" } }`,
+      /GET \/d: description: .*1000/,
+    ],
+    [
       `{ "GET /a": { accepts: ${unspendableOffer}, upstream: "http://u.test" }, "GET /b": { accepts: ${unspendableOffer}, upstream: "http://u.test" } }`,
       /^[^\n]*GET \/a, GET \/b: accepts\.payTo [^\n]*$/,
     ],

@@ -69,7 +69,7 @@ describe("WebSocket", () => {
       response.setHeader("X-Test", method);
       return "0x1";
     });
-    const reply = await client.ask(`[${request(1, "eth_subscribe", ["newHeads"])},${request(2, "eth_syncing")}]`);
+    const reply = await client.ask(`[${request(1, "eth_subscribe", ["newHeads", {}])},${request(2, "eth_syncing")}]`);
     await until("a notification arrives", generousMs, () => client.texts.length >= 2);
     expect(client.texts[0]).toBe(reply);
   });
