@@ -100,7 +100,7 @@ async function findPortProblems(
       return [describeProblem(key, `found ${port}, but ${taken}.`, "Free it, or use another one", setKey(key), ".")];
     }),
   );
-  return [...findPortConflicts(config), ...found.flat()];
+  return found.flat();
 }
 
 /** Lists the ports of the stack's own crash-looping containers, which an engine reports as publishing no ports. */
@@ -130,7 +130,8 @@ function listWantedPorts(config: StackConfig): readonly RequestedPort[] {
   ];
 }
 
-function findPortConflicts(config: StackConfig): readonly ConfigProblem[] {
+/** Lists ports of this host that the configuration gives to two services. */
+export function findPortConflicts(config: StackConfig): readonly ConfigProblem[] {
   const seen = new Map<number, string>();
   return listWantedPorts(config).flatMap(({ key, port }) => {
     const other = seen.get(port);

@@ -184,12 +184,16 @@ describe("preflight on Docker", () => {
     expect(await problemsOf({ gatehouseImage: "private.example/gatehouse:1" })).toEqual([]);
   });
 
-  it("reports an unresponsive engine", async () => {
-    const [only, ...others] = await problemsOf({ dockerEngine: `unix://${directory}/none.sock` });
-    expect(only).toMatch(
+  it("reports an unresponsive engine, and duplicate ports without one", async () => {
+    const dockerEngine = `unix://${directory}/none.sock`;
+    const unresponsive = expect.stringMatching(
       /^dockerEngine: found unix:.*none\.sock, which is not responding \(.*ENOENT.*\); start the Docker engine/,
     );
-    expect(others).toEqual([]);
+    expect(await problemsOf({ dockerEngine })).toEqual([unresponsive]);
+    const both = String(free["statusPort"]);
+    const duplicate = expect.stringMatching(`^statusPort: found ${both}, as is resourceServerPort`);
+    expect(await problemsOf({ dockerEngine, resourceServerPort: both })).toEqual([duplicate, unresponsive]);
+    expect(await problemsOf({ dockerEngine: "ssh://node.example", resourceServerPort: both })).toEqual([duplicate]);
   });
 });
 

@@ -5,7 +5,7 @@ import { findServiceProblems } from "../services/built-stack.ts";
 import { findSignerKey, findStackSecret, hasRemoteSigner } from "../services/node/dev-accounts.ts";
 import { findMissingKeys, keyFiles } from "../services/node/node-keys.ts";
 import { findMissingNodeValues } from "../services/node/node-image.ts";
-import { findDockerProblems, probePort } from "./docker-preflight.ts";
+import { findDockerProblems, findPortConflicts, probePort } from "./docker-preflight.ts";
 import { createEngineClient } from "../docker/engine.ts";
 import { hostCapacity } from "./host-capacity.ts";
 import { findContextProblems } from "./kubernetes-context.ts";
@@ -60,12 +60,14 @@ async function findTargetProblems(
       inCluster: environment["KUBERNETES_SERVICE_HOST"] !== undefined,
     });
   }
+  const conflicts = findPortConflicts(config);
   const requestEngine = createEngineClient(config.dockerEngine, environment["DOCKER_CERT_PATH"] !== undefined);
-  if (requestEngine === undefined) return [];
+  if (requestEngine === undefined) return conflicts;
   const isLocal = config.dockerEngine.startsWith("unix:");
   const keys = isLocal ? findHostKeyProblems(config) : [];
   return [
     ...keys,
+    ...conflicts,
     ...(await findDockerProblems(config, {
       ...(isLocal ? { probe: probePort, host: hostCapacity } : { probe: undefined }),
       requestEngine,
