@@ -4,7 +4,8 @@ import type { ConditionBoard } from "#status/condition-board.ts";
 import { pollCheck } from "#status/failed-check.ts";
 import type { Series } from "#status/charts.ts";
 import type { EventLoopWatch } from "./event-loop-watch.ts";
-import { deriveRpcConditions, deriveHealthInfo, type HealthLimits } from "./rpc-conditions.ts";
+import { explainClockDifference } from "./clock-difference.ts";
+import { deriveRpcConditions, deriveHealthInfo, type CheckTime, type HealthLimits } from "./rpc-conditions.ts";
 import type { HealthMetrics } from "./health-metrics.ts";
 import {
   resetForChain,
@@ -17,7 +18,7 @@ import {
   type NodeInfo,
   type ObservedNode,
 } from "./rpc-state.ts";
-import { readChainId, readDetails, readHeight, readHeightIfIdle, readVersion } from "./node-details.ts";
+import { readChainId, readDetails, readBlockMs, readHeight, readVersion } from "./node-details.ts";
 import { RpcFailure, type RpcClient } from "./rpc-client.ts";
 
 export type HealthWatchOptions = Readonly<{
@@ -94,14 +95,15 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
         isDetailed || binaryVersion !== undefined ? readVersion(rpc, binaryVersion, signal) : {},
       ]);
       const known = isDetailed ? await readDetails(rpc, signal) : {};
-      const resting = health.answers === 0 ? await readHeightIfIdle(height, { ...options, rpc, clock, signal }) : {};
+      const blockMs = isDetailed ? await readBlockMs(height, rpc, signal) : undefined;
       const latencyMs = Math.max(0, nowMs - startMs - (answeredLateMs - lateMs));
       const before = followChain(health, chainId, nowMs);
       // The node is on a different chain than before; it may have changed between the two queries.
       const last = before === health ? height : await readHeight(rpc, options.url, signal);
       dependencies.heights.add({ atMs: answeredAtMs, value: last });
       const answered = countResponse(before, { height: last, latencyMs, nowMs }, options);
-      return { ...answered, answeredAtMs, chainId, ...known, ...resting, ...version };
+      const found = { ...answered, answeredAtMs, chainId, ...known, ...version };
+      return withBlockTime(blockMs, found, { monotonicMs: nowMs, wallMs: answeredAtMs }, options);
     } catch (error) {
       if (signal.aborted) return health;
       if (!(error instanceof RpcFailure)) throw error;
@@ -152,6 +154,20 @@ function createChainFollower(
     if (health.chainId === options.chainId) kept = health;
     return resetForChain(health, chainId === options.chainId ? kept : undefined, nowMs);
   };
+}
+
+/** Adds what the latest block's timestamp shows: at the first check, whether the chain was idle; always, whether the clock is wrong. */
+function withBlockTime(
+  blockMs: number | undefined,
+  found: RpcState,
+  now: CheckTime,
+  { staleAfterMs }: Pick<HealthWatchOptions, "staleAfterMs">,
+): RpcState {
+  const { height, answers } = found;
+  if (blockMs === undefined || height === undefined) return found;
+  const wasIdle = answers === 1 && now.wallMs - blockMs > staleAfterMs;
+  const clockDifference = explainClockDifference(blockMs, found, now);
+  return { ...found, clockDifference, ...(wasIdle ? { idleAt: height } : {}) };
 }
 
 function report(

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import type { Clock } from "#daemon/clock.ts";
 import type { RpcState, ReportedVersion } from "./rpc-state.ts";
 import { parseQuantity, RpcFailure, type RpcClient } from "./rpc-client.ts";
 
@@ -41,19 +40,11 @@ const protocolVersion = z.object({ binaryVersion: z.string().min(1) });
 
 const timedBlock = z.object({ timestamp: z.string().regex(/^0x[0-9a-f]{1,12}$/i) });
 
-/** Returns the height if its block's own timestamp is old enough to mean that the chain is idle. */
-export async function readHeightIfIdle(
-  height: number,
-  {
-    rpc,
-    clock,
-    staleAfterMs,
-    signal,
-  }: Readonly<{ rpc: RpcClient; clock: Clock; staleAfterMs: number; signal: AbortSignal }>,
-): Promise<Pick<RpcState, "idleAt">> {
+/** Returns the timestamp of a block, in milliseconds since 1970; undefined if the node does not report it. */
+export async function readBlockMs(height: number, rpc: RpcClient, signal: AbortSignal): Promise<number | undefined> {
   const block = await readIfSupported(rpc("eth_getBlockByNumber", [`0x${height.toString(16)}`, false], signal));
   const { data } = timedBlock.safeParse(block);
-  return data !== undefined && clock.wallMs() - Number(data.timestamp) * 1_000 > staleAfterMs ? { idleAt: height } : {};
+  return data && Number(data.timestamp) * 1_000;
 }
 
 /**

@@ -80,7 +80,7 @@ function deriveHeightAdvancing(
   limits: HealthLimits,
   now: CheckTime,
 ): ConditionReport<"HeightAdvancing"> | undefined {
-  const { height, heightSinceMs, highest, failure } = health;
+  const { height, heightSinceMs, highest, failure, clockDifference = "" } = health;
   if (failure !== undefined) return withoutAnswer(health);
   if (height === undefined || heightSinceMs === undefined) return undefined;
   const type = "HeightAdvancing";
@@ -90,7 +90,7 @@ function deriveHeightAdvancing(
   }
   const unchangedMs = now.monotonicMs - heightSinceMs;
   if (unchangedMs <= limits.staleAfterMs) {
-    return { type, status: "True", reason: "Advancing", message: `Height is ${height}.` };
+    return { type, status: "True", reason: "Advancing", message: `Height is ${height}.${clockDifference}` };
   }
   const since = new Date(now.wallMs - unchangedMs).toISOString();
   return withoutBlocks(

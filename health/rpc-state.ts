@@ -27,6 +27,8 @@ export type RpcState = Readonly<{
   cadence?: BlockCadence;
   /** Height at the first check, if its block's own timestamp was then so old that the chain was idle before the watch started. */
   idleAt?: number;
+  /** Sentence about a difference between this machine's clock and a recent block's timestamp; empty if they agree. */
+  clockDifference?: string;
   /** Last check of the references; absent if none are configured. */
   reference?: ReferenceCheck;
   /** Latency of the last response. */

@@ -41,6 +41,47 @@ test("picks up a node version that is reported late, and treats it as outdated a
   expect(await readUntil(reported, (found) => found?.isCurrent === true)).toEqual({ text: "0.16.0", isCurrent: true });
 });
 
+const dayMs = 86_400_000;
+
+test.each([
+  [
+    "a day behind",
+    dayMs,
+    /^Height is \d+\. Its timestamp is 86\d{3} s in the future: this machine's clock is behind \(run timedatectl set-ntp true\), or the block producers' is ahead\.$/,
+  ],
+  [
+    "a day ahead",
+    -dayMs,
+    /^Height is \d+\. Its timestamp was 86\d{3} s old when it arrived: this machine's clock is ahead \(run timedatectl set-ntp true\), or the node is catching up\.$/,
+  ],
+])("reports a clock that is %s of the blocks' timestamps", async (_, offsetMs, expected) => {
+  const timestamp = () => `0x${Math.floor((Date.now() + offsetMs) / 1_000).toString(16)}`;
+  const block = () => ({ timestamp: timestamp() });
+  await using node = await serve(respondToRpc({ ...good, eth_blockNumber: rising, eth_getBlockByNumber: block }));
+  await using health = watch(node.url);
+  const advancing = () => health.board.get("HeightAdvancing");
+  const found = await readUntil(advancing, (condition) => /timestamp/.test(condition?.message ?? ""));
+  expect(found).toMatchObject({
+    status: "True",
+    reason: "Advancing",
+    message: expect.stringMatching(expected) as string,
+  });
+});
+
+test("reports no clock for recent blocks, and none for the old blocks of a node that syncs", async () => {
+  let [ageMs, syncing]: [number, unknown] = [0, false];
+  const block = () => ({ timestamp: `0x${Math.floor((Date.now() - ageMs) / 1_000).toString(16)}` });
+  const answers = { ...good, eth_syncing: () => syncing, eth_blockNumber: rising, eth_getBlockByNumber: block };
+  await using node = await serve(respondToRpc(answers));
+  await using health = watch(node.url);
+  const steady = (count: number) =>
+    readUntil(health.current, ({ cadence, answers: all }) => cadence === "steady" && all > count);
+  expect(await steady(30)).toMatchObject({ clockDifference: "" });
+  [ageMs, syncing] = [dayMs, { currentBlock: "0x1" }];
+  await readUntil(health.current, (state) => state.syncing !== false);
+  expect(await steady(health.current().answers + 30)).toMatchObject({ clockDifference: "" });
+});
+
 test.each([
   ["does not support", '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no such method"}}'],
   ["responds with a web page for", "<html>forbidden</html>"],
