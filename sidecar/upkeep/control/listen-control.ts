@@ -12,7 +12,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import type { Secret } from "#daemon/secrets/secret.ts";
 import { prepareSocket, locateSocket } from "./control-socket.ts";
-import type { UpkeepControl } from "./upkeep-control.ts";
+import type { Requester, UpkeepControl } from "./upkeep-control.ts";
 import { upgradeRequest } from "../upgrade/requested-upgrade.ts";
 import { adoptRequest, controlPath } from "./control-responses.ts";
 
@@ -59,26 +59,30 @@ const startingError = { error: "the sidecar is starting; retry in a few seconds"
 
 /** Adds the routes for `gatehouse resume`, `restart`, `adopt` and `upgrade`. Any caller that can reach these routes can change the node. */
 function addControlRoutes(app: App, current: () => UpkeepControl | undefined): void {
-  const respondWith = async (c: Context, respond: (control: UpkeepControl) => unknown) => {
+  const respondWith = async (c: Context, respond: (control: UpkeepControl, requester: Requester) => unknown) => {
     const control = current();
-    return control === undefined ? c.json(startingError, 503) : c.json(await respond(control));
+    // Browsers send their origin with each of these requests, and the commands send none.
+    const requester = c.req.header("origin") === undefined ? "command" : "page";
+    return control === undefined ? c.json(startingError, 503) : c.json(await respond(control, requester));
   };
   const add = <Body>(
     path: string,
     { body, expected }: Readonly<{ body: z.ZodType<Body>; expected: string }>,
-    respond: (control: UpkeepControl, request: Body) => unknown,
+    respond: (control: UpkeepControl, request: Body, requester: Requester) => unknown,
   ) =>
     app.post(`${controlPath}${path}`, async (c) => {
       const { success, data } = body.safeParse(await c.req.json().catch(() => undefined));
       return success
-        ? respondWith(c, (control) => respond(control, data))
+        ? respondWith(c, (control, requester) => respond(control, data, requester))
         : c.json({ error: `expected ${expected}` }, 400);
     });
   app.get(controlPath, (c) => respondWith(c, (control) => control.view()));
-  app.post(`${controlPath}/resume`, (c) => respondWith(c, (control) => control.resume()));
-  app.post(`${controlPath}/restart`, (c) => respondWith(c, (control) => control.restart()));
+  app.post(`${controlPath}/resume`, (c) => respondWith(c, (control, requester) => control.resume(requester)));
+  app.post(`${controlPath}/restart`, (c) => respondWith(c, (control, requester) => control.restart(requester)));
   const digest = '{"digest": "…"} of the plan that was shown';
-  add("/adopt", { body: adoptRequest, expected: digest }, (control, request) => control.adopt(request.digest));
+  add("/adopt", { body: adoptRequest, expected: digest }, (control, request, requester) =>
+    control.adopt(request.digest, requester),
+  );
   const directory = '{"source": "/a/directory"}';
   add("/upgrade", { body: upgradeRequest, expected: directory }, (control, request) => control.upgrade(request));
 }

@@ -16,6 +16,17 @@ import type {
   UpgradeResponse,
 } from "./control-responses.ts";
 
+/** How an operator requests something: by a `gatehouse` command, or on the status page. */
+export type Requester = "command" | "page";
+
+const nameRequester = (requester: Requester, command: string) =>
+  requester === "page" ? "status page" : `gatehouse ${command}`;
+
+const describeResume = (requester: Requester) => ({
+  why: requester === "page" ? "an operator resumed on the status page" : "gatehouse resume was run",
+  by: nameRequester(requester, "resume"),
+});
+
 export type UpkeepControl = ReturnType<typeof createUpkeepControl>;
 
 export function createUpkeepControl(parts: UpkeepParts) {
@@ -41,7 +52,7 @@ export function createUpkeepControl(parts: UpkeepParts) {
       ...buildUpgradeView(seen.upgrade.now().record),
     };
   };
-  const resume = (): ResumeResponse => {
+  const resume = (requester: Requester): ResumeResponse => {
     const before = buildHoldView();
     const wasContested = rate.contested() || rate.repeated() || rate.revertedByStart() !== undefined;
     rate.forget();
@@ -51,22 +62,23 @@ export function createUpkeepControl(parts: UpkeepParts) {
     }
     // A rollback pauses the sidecar first, and again at its end, so lifting the pause in between would have no lasting effect.
     if (isRestarting()) return { result: "busy", ...before, node: node() };
-    const next = liftPause({ why: "gatehouse resume was run", byPerson: true }, parts);
+    const next = liftPause(describeResume(requester), parts);
     wake();
     return { result: "lifted", ...before, next, wasContested, node: node() };
   };
-  const restart = (): RestartResponse => {
-    const result = requestRestart(parts);
+  const restart = (requester: Requester): RestartResponse => {
+    const result = requestRestart(parts, nameRequester(requester, "restart"));
     if (result !== "requested") return { result, node: node() };
     wake();
     const waitsFor = explainWait(parts);
     return { result, ...(waitsFor === undefined ? {} : { waitsFor }), node: node() };
   };
-  const adopt = (digest: string): AdoptResponse => {
+  const adopt = (digest: string, requester: Requester): AdoptResponse => {
     const before = authority();
     if (before !== "waits") return { result: before === "acts" ? "already" : "observes", view: buildView() };
     if (seen.adoption.now().plan?.digest !== digest) return { result: "another", view: buildView() };
-    const said = { by: "gatehouse adopt", outcome: "success", after: { planDigest: digest } } as const;
+    const by = nameRequester(requester, "adopt");
+    const said = { by, outcome: "success", after: { planDigest: digest } } as const;
     events.add("adopt", "The sidecar may now act on this node: an operator approved its plan.", undefined, said);
     state.adopted.set({ by: "command", atMs: clock.wallMs() });
     wake();
@@ -84,9 +96,9 @@ export function createUpkeepControl(parts: UpkeepParts) {
      * Lifts a pause, retries what failed, assumes that any competing writer of node.conf has stopped, and has a rejected edit checked
      * again.
      */
-    resume: () => nameOwn(resume()),
-    restart: () => nameOwn(restart()),
-    adopt: (digest: string) => nameOwn(adopt(digest)),
+    resume: (requester: Requester = "command") => nameOwn(resume(requester)),
+    restart: (requester: Requester = "command") => nameOwn(restart(requester)),
+    adopt: (digest: string, requester: Requester = "command") => nameOwn(adopt(digest, requester)),
     upgrade: async (body: UpgradeRequest) => nameOwn(await upgrade(body)),
   };
 }

@@ -36,7 +36,7 @@ function liftStranded(health: RpcState) {
   const failedRestart = { reason: "the upgrade to 0.16.2", isDown: true };
   state.hold.set({ desired: { hash: "h" }, message: "m", sinceMs: 1, failed: failedRestart });
   const context = makeContext({ state, health: { current: () => health } });
-  return liftPause({ why: "gatehouse resume was run", byPerson: true }, context);
+  return liftPause({ why: "gatehouse resume was run", by: "gatehouse resume" }, context);
 }
 
 test("leaves a node alone if it was repaired after a stranded upgrade, and informs the operator", () => {

@@ -12,7 +12,7 @@ export function liftPauseIfChanged({ hash, release }: PauseBasis, context: Resta
   const isUpgraded = release !== undefined && hold?.desired.release !== undefined && release !== hold.desired.release;
   if (hold !== undefined && (hold.desired.hash !== hash || isUpgraded)) {
     const why = isUpgraded ? "the node's version changed" : "the desired state changed";
-    liftPause({ why, byPerson: false }, context);
+    liftPause({ why, by: "sidecar" }, context);
   }
   const { message } = state.hold.get() ?? {};
   restarts.note({ hold: message === undefined ? "none" : { message } });
@@ -20,7 +20,7 @@ export function liftPauseIfChanged({ hash, release }: PauseBasis, context: Resta
 
 /** Lifts the pause and, unless the node has recovered, retries the restart that led to it. Returns what happens next, for the operator. */
 export function liftPause(
-  { why, byPerson }: Readonly<{ why: string; /** Whether a person requested it. */ byPerson: boolean }>,
+  { why, by }: Readonly<{ why: string; /** `sidecar`, or how an operator requested it. */ by: string }>,
   { state, events, health, clock }: RestartContext,
 ): string {
   const { failed: failedRestart, message: pauseMessage } = state.hold.get() ?? {};
@@ -34,8 +34,7 @@ export function liftPause(
     // The upgrade continues on its own; a restart in parallel would start the node between two versions.
     if (stranded !== undefined) {
       state.upgrade.set(decideAfterPause(stranded, !retries, clock.wallMs()));
-    } else if (retries) state.retry.set({ ...failedRestart, why, isRequested: byPerson });
-    const by = byPerson ? "gatehouse resume" : "sidecar";
+    } else if (retries) state.retry.set({ ...failedRestart, why, isRequested: by !== "sidecar" });
     const auditChange = { by, outcome: "success", before: { hold: pauseMessage }, after: {} } as const;
     events.add("hold", `Gatehouse resumed: ${why}. ${then}`, undefined, auditChange);
   });

@@ -17,13 +17,13 @@ async function createContext(parts: Parameters<typeof makeContext>[0] = {}) {
 test("makes a requested restart due immediately, regardless of the budget", async () => {
   const { context } = await createContext();
   expect(findRequestedRestart(context)).toBeUndefined();
-  expect(requestRestart(context)).toBe("requested");
+  expect(requestRestart(context, "gatehouse restart")).toBe("requested");
   expect(findRequestedRestart(context)).toMatchObject({ cause: "requested", urgent: true, isCharged: true });
 });
 
 test.each([600_001, -1])("expires a request after %s ms, and reports and audits it", async (laterMs) => {
   const { context, clock, auditEntries } = await createContext();
-  requestRestart(context);
+  requestRestart(context, "gatehouse restart");
   clock.nowMs += laterMs;
   expect(findRequestedRestart(context)).toBeUndefined();
   expect(context.events.list()[0]?.message).toContain("was cancelled");
@@ -46,6 +46,6 @@ test.each([
 ])("responds with the reason that prevents a restart, and stores nothing: %s", async (result, parts, paused) => {
   const { context } = await createContext(parts);
   context.state.hold.set(paused);
-  expect(requestRestart(context)).toBe(result);
+  expect(requestRestart(context, "gatehouse restart")).toBe(result);
   expect(findRequestedRestart(context)).toBeUndefined();
 });

@@ -9,21 +9,16 @@ const countsForMs = 600_000;
 export const restartRequestResults = ["requested", "busy", "paused", "waits", "observes", "no-driver"] as const;
 export type RestartRequestResult = (typeof restartRequestResults)[number];
 
-export function requestRestart({
-  authority,
-  isRestarting,
-  driver,
-  state,
-  events,
-  clock,
-}: RestartContext): RestartRequestResult {
+export function requestRestart(
+  { authority, isRestarting, driver, state, events, clock }: RestartContext,
+  by: string,
+): RestartRequestResult {
   const permissions = authority();
   if (permissions !== "acts") return permissions;
   if (driver === undefined) return "no-driver";
   if (isRestarting() || isBetweenVersions(state)) return "busy";
   if (state.hold.get() !== undefined) return "paused";
-  const said = { by: "gatehouse restart", outcome: "unknown" } as const;
-  events.add("restart", "An operator requested a restart of the node.", undefined, said);
+  events.add("restart", "An operator requested a restart of the node.", undefined, { by, outcome: "unknown" });
   state.requestedRestart.set({ atMs: clock.wallMs() });
   return "requested";
 }

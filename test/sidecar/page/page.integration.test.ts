@@ -190,6 +190,7 @@ browserTest(
     await writeFile(ops, program);
     await act(page, "Resume");
     await result(page).filter({ hasText: "Gatehouse acts again." }).waitFor();
+    await page.locator("#changes li", { hasText: "an operator resumed on the status page" }).first().waitFor();
     await waitUntilSettled(url);
     expect(seen.complaints()).toEqual([]);
   },

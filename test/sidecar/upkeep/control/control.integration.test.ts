@@ -4,6 +4,7 @@ import { mkdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pino } from "pino";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { createApp } from "#daemon/http/app.ts";
@@ -160,6 +161,28 @@ test("suggests a command for the same URL, without its token and credentials", a
   const asked = await runAgreed("restart", ...typed);
   expect(asked).toContain(`Follow it with ${formatOwnCommand(directory)} status --url ${listener.url}.\n`);
   expect(`${held}${asked}`).not.toMatch(/a-token|a-password/);
+});
+
+test("tells a request from the status page, which has an origin, from a command's", async () => {
+  const token = "a-token-of-thirty-two-characters-or-more";
+  const requesters: unknown[] = [];
+  const noting: UpkeepControl = {
+    ...control,
+    resume: (requester) => (requesters.push(requester), { result: "none", node }),
+    restart: (requester) => (requesters.push(requester), { result: "requested", node }),
+    adopt: (_digest, requester) => (requesters.push(requester), { result: "already", view }),
+  };
+  const app = createApp({ bodyLimitBytes: 1_024 }, { log });
+  addGuardedControlRoutes(app, () => noting, new Secret(token));
+  await using listener = await listenHttp(app, { host: "127.0.0.1", port: 0, setting: "-", requestTimeoutMs: 5_000 });
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json", origin: listener.url };
+  for (const path of ["resume", "restart", "adopt"] as const) {
+    const body = { digest: "d" };
+    await fetch(`${listener.url}/control/${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+    const schema = z.looseObject({});
+    await requestControl({ kind: "url", url: listener.url, token }, { path: `/${path}`, body, schema });
+  }
+  expect(requesters).toEqual(["page", "command", "page", "command", "page", "command"]);
 });
 
 test("passes on the sidecar's reason for a rejection, and blames the token only if the token is wrong", async () => {
