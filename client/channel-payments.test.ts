@@ -37,7 +37,7 @@ async function openBuyer(units = 60n, files?: string) {
       deposit?: Readonly<{ amount: string }>;
     }>;
   };
-  /** Pays an offer; returns the deposited amount. */
+  /** Pays an offer and returns the deposited amount. */
   const pay = async (accepted: PaymentRequirements) => {
     using _begun = await channels.begin({ offer: accepted, decimals: 6 });
     return (await sign(accepted)).deposit?.amount;

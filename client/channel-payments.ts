@@ -7,9 +7,9 @@ import type { SpendingBudget } from "./spending-budget.ts";
 
 /** How a client pays through channels (scheme `batch-settlement`). */
 export type ChannelOptions = Readonly<{
-  /** Directory with one file per channel, which survives kill -9: the channel's balance, and what it was charged. */
+  /** Directory with one file per channel, with its balance and what it was charged; survives kill -9. */
   directory: string;
-  /** How many payments at the first price a deposit covers, as far as `maxTotal` allows; default 5. */
+  /** Number of payments at the first price that a deposit covers, if `maxTotal` allows; default 5. */
   depositMultiple?: number;
 }>;
 
@@ -17,8 +17,8 @@ export type ChannelOptions = Readonly<{
 export type ChannelPayments = Readonly<{
   scheme: Pick<Scheme, "name" | "isMax" | "objectionTo" | "authorization" | "signer">;
   /**
-   * Deducts a payment from the budget, unless an earlier deposit covers it, and waits for the seller's earlier payments: a channel has one
-   * request in flight. The caller disposes of the returned value when the payment's outcome is known.
+   * Deducts a payment from the budget, unless an earlier deposit covers it, and waits for earlier payments to the seller, because a channel
+   * has at most one request in flight. The caller disposes of the returned value when the payment's outcome is known.
    *
    * @throws {PaymentRejectedError} like the budget.
    */
@@ -36,7 +36,7 @@ export function createChannelPayments(
   /** Amount deducted from the budget for the payment in flight, by queue, until its deposit is signed. */
   const deducted = new Map<string, bigint>();
 
-  /** Chooses a deposit of at least `needed`, and deducts from the budget what the payment itself did not. */
+  /** Chooses a deposit of at least `needed`, and deducts from the budget what the payment has not yet deducted. */
   function fund(offer: PaymentRequirements, needed: bigint): bigint {
     const price = BigInt(offer.amount);
     // A channel is never charged more than its balance.

@@ -7,7 +7,7 @@ import { PaymentRejectedError } from "./payment-choice.ts";
 type ReportedTotals = Readonly<{ channelId: string; balance: bigint; totalClaimed: bigint }>;
 
 /**
- * Creates the published signer of channels for one request, on our own files and budget. It does not read the chain, but the state that the
+ * Creates the SDK's signer of channels for one request, with our own files and budget. It reads, instead of the chain, the state that the
  * seller sent when it rejected a total. A seller that lies about the balance gets vouchers that it can't claim, or another deposit within
  * the budget; its charges count only up to the vouchers signed for them ({@link limitVouchers}). No false claim by a seller can exceed the
  * budget.
@@ -91,9 +91,9 @@ type StoredChannel = NonNullable<Awaited<ReturnType<ClientChannelStorage["get"]>
 type VoucherTerms = Readonly<{ channelId: string; max: bigint; price: bigint; deposit: bigint | undefined }>;
 
 /**
- * Limits what one request's vouchers add to the highest total signed before: at most the request's price, whatever the seller claims to
- * have charged. That total is stored before a voucher is signed, so that the possible cost of a lost response is known after kill -9. A
- * voucher that the seller returns with our signature counts as signed, because the files may have been lost.
+ * Limits what one request's vouchers add to the highest signed total to the request's price, whatever the seller claims to have charged.
+ * That total is stored before a voucher is signed, so that the possible cost of a lost response is known after kill -9. A voucher that the
+ * seller returns with our signature counts as signed, because the files may have been lost.
  */
 function limitVouchers(files: ClientChannelStorage) {
   /** Highest total that this request signed for its channel, and its limit. */
@@ -127,7 +127,7 @@ function limitVouchers(files: ClientChannelStorage) {
       const opened = deposit === undefined ? {} : { openDeposit: String(deposit) };
       await store(channelId, { ...channel, signedMaxClaimable: String(max), ...opened });
     },
-    /** Deletes the deposit of an earlier request, on which this request relied. Returns whether there was one. */
+    /** Deletes the deposit of an earlier request on which this request relied. Returns whether there was one. */
     async dropDeposit(channelId: string): Promise<boolean> {
       const stored: StoredChannel | undefined = await files.get(channelId);
       if (stored?.openDeposit === undefined || deposited === channelId.toLowerCase()) return false;

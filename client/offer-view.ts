@@ -3,7 +3,7 @@ import { findDecimals, findObjection, type PaymentLimits } from "./payment-choic
 import type { PaymentEvent } from "./payment-event.ts";
 import { formatAmount } from "#x402/token-amount.ts";
 import type { TokenReader } from "./token-reader.ts";
-import { readSymbol } from "./token-facts.ts";
+import { readSymbol } from "./token-metadata.ts";
 
 /** A server's offer as displayed before payment; `null` means unknown. */
 export type OfferView = Readonly<{
@@ -50,7 +50,7 @@ async function viewOffer(offer: PaymentRequirements, { limits, tokens, onEvent }
   };
 }
 
-/** Formats an offer as one line. Does not show the server's claims about its token as facts. */
+/** Formats an offer as one line, without the server's unverified claims about its token. */
 export function formatOffer({ price, symbol, amount, asset, network, payTo, objection, ...terms }: OfferView): string {
   const units = `${amount} smallest units of token ${asset} on ${network}`;
   const named = symbol === null ? "" : ` ${symbol}`;

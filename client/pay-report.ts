@@ -52,7 +52,7 @@ export function formatPayReport(
       if (event.type === "payment-response") settlement = event.settlement;
       if (event.type === "payment-repeated") {
         repeats += 1;
-        // Report each reason only once, however long the server takes.
+        // Report each reason only once, however often the payment is resent.
         if (!verbose && event.reason === lastReason) return;
         lastReason = event.reason;
       }

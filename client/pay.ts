@@ -13,7 +13,10 @@ export type { PayOptions } from "./pay-options.ts";
 type Output = Readonly<{ write(data: string | Uint8Array): unknown }>;
 
 export type PayDependencies = Readonly<{
-  /** Receives only the response body, or with `json` one document. `finish` resolves once that is written, with the error if it can't be. */
+  /**
+   * Receives only the response body or, with `json`, one document. `finish` resolves once everything is written, with the error if this
+   * fails.
+   */
   stdout: Output & Readonly<{ finish?(): Promise<Error | undefined> }>;
   /** Receives each step and each failure; default: `stdout`. */
   stderr?: Output;

@@ -1,6 +1,6 @@
 import type { PaymentPayload } from "@x402/core/types";
 import { wrapFetchWithPayment, x402Client, x402HTTPClient } from "@x402/fetch";
-import { requireDecimals, withDecimals, readSymbol, requireFunds } from "./token-facts.ts";
+import { requireDecimals, withDecimals, readSymbol, requireFunds } from "./token-metadata.ts";
 import { createChannelPayments, type ChannelOptions } from "./channel-payments.ts";
 import {
   choosePayment,
@@ -105,7 +105,7 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
     let symbol: string | undefined;
     let rejection: PaymentRejectedError | undefined;
     const { address } = options.account;
-    // The SDK replaces errors thrown while it signs with its own.
+    // The SDK replaces errors thrown during signing by its own.
     const readContract: ReadContract = async (call) => {
       try {
         return await tokens?.readContract(call);

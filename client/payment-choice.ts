@@ -5,7 +5,7 @@ import { formatAmount, toUnits, type TokenAmount } from "#x402/token-amount.ts";
 import { decimalsMax } from "#x402/price.ts";
 import type { TokenLocation } from "./token-reader.ts";
 
-/** Schemes that this client pays with by default: their payments don't depend on earlier ones. */
+/** Default schemes: their payments don't depend on earlier ones. */
 export const payingSchemes: readonly Scheme[] = schemes.filter(({ busy }) => busy === undefined);
 
 /** Token that may be spent. Its decimals are never taken from the server being paid. */
@@ -26,7 +26,7 @@ export type ChosenPayment = Readonly<{ offer: PaymentRequirements; decimals: num
  * Chooses the cheapest offer within the limits, or the server's first offer if the decimals of some tokens are unknown. We enforce our own
  * limits because the SDK always allows its default tokens and has no limit on the total.
  *
- * @throws {PaymentRejectedError} giving the reason for rejecting each offer.
+ * @throws {PaymentRejectedError} with the reason why each offer was rejected.
  */
 export function choosePayment(paymentRequired: PaymentRequired, limits: PaymentLimits): ChosenPayment {
   if (paymentRequired.x402Version !== 2) {

@@ -16,7 +16,7 @@ export type PaymentEvent = Readonly<
       isMax: boolean;
       /** Decimals of the token, if known. */
       decimals: number | undefined;
-      /** Symbol from the token's contract, if the chain was queried and responded; never from the seller. */
+      /** Symbol from the token's contract, never from the seller; undefined if the chain was not queried or did not respond. */
       symbol: string | undefined;
       authorization: SignedAuthorization;
     }

@@ -12,7 +12,7 @@ type SavedPayment = Readonly<{ url: string; method: string; header: string; even
 export type PaymentFile = Readonly<{
   /** The payment of an earlier run. */
   saved: SavedPayment | undefined;
-  /** Notes what was signed; it is saved with the header. */
+  /** Notes what was signed, to be saved with the header. */
   noteSigned: (event: PaymentEvent) => void;
   /** Wraps a `fetch`: saves a payment before it is first sent. */
   saveSent: (fetch: Fetch) => Fetch;
@@ -34,8 +34,8 @@ const savedSchema = z.object({
 });
 
 /**
- * Opens the file that keeps a payment from before it is sent until its outcome is known, so that another run resends it, which charges
- * once, instead of signing a new one. Only the owner may read it: whoever has it can have the payment charged.
+ * Opens the file that stores a payment before it is sent, until its outcome is known, so that another run resends it, which charges once,
+ * instead of signing a new one. Only the file's owner may read it, because anyone who has the payment can have it charged.
  *
  * @throws {PaymentFileError}
  */

@@ -6,7 +6,7 @@ type Permit2Approval = Readonly<{ account: string; asset: string; amount: string
 
 const permit2 = canonicalContracts.permit2.address;
 
-/** Describes what a payer has to do before a payment by Permit2 (x402 version 2, status 412). */
+/** Describes how a payer approves Permit2 before a payment (x402 version 2, status 412). */
 export function describeMissingApproval(approval: Permit2Approval): string {
   return (
     `${nameMissing(approval)}. With --rpc-url, this command signs the approval if the seller offers to submit it ` +
@@ -14,7 +14,7 @@ export function describeMissingApproval(approval: Permit2Approval): string {
   );
 }
 
-/** Describes a missing approval for a token that accepts no signed one. */
+/** Describes a missing approval for a token that accepts no signed approval. */
 export function describeUnsignableApproval(approval: Permit2Approval): string {
   return (
     `${nameMissing(approval)}, and the token has no EIP-2612, so the approval can't be signed; nothing was signed. ` +

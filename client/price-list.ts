@@ -1,5 +1,5 @@
 import type { PaymentRequired } from "@x402/core/types";
-import { requireFunds, withDecimals } from "./token-facts.ts";
+import { requireFunds, withDecimals } from "./token-metadata.ts";
 import { viewOffers, type OfferView } from "./offer-view.ts";
 import { buildRequest, listAllowedAssets, type PayOptions } from "./pay-options.ts";
 import { choosePayment, payingSchemes, type PaymentLimits, PaymentRejectedError } from "./payment-choice.ts";
@@ -94,7 +94,7 @@ async function judgePrices(
   return { end: dryRun ? "delivered" : "usage", message: `${price} is requested. Nothing was signed. ${next}` };
 }
 
-/** Returns whether the account itself needs the price in its balance; a channel may already cover it. */
+/** Returns whether the account's own balance must cover the price; a channel may already cover it. */
 function isPaidAtOnce({ scheme }: PaymentRequired["accepts"][number]): boolean {
   return payingSchemes.some(({ name }) => name === scheme);
 }

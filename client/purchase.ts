@@ -28,7 +28,7 @@ export type PurchaseDependencies = Readonly<{
 export type PurchaseOutcome = Readonly<{ end: PayOutcome; message?: string | undefined }>;
 
 const tooLittle = /insufficient_(balance|funds)/;
-/** Reasons given for a payment whose nonce was already used; of a deposit, the published facilitators report only that it fails. */
+/** Reasons for rejecting a payment whose nonce was already used; for a deposit, published facilitators report only that it fails. */
 const nonceUsed = /nonce_already_used|permit2_invalid_nonce|deposit_simulation_failed|duplicate_settlement/;
 
 /**

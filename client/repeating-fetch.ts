@@ -8,7 +8,7 @@ export type Fetch = typeof globalThis.fetch;
 export type RepeatingFetchOptions = Readonly<{
   requestTimeoutMs: number;
   outcomeTimeoutMs: number;
-  /** The caller's signal: that of a cloned request stops following it once the intermediate request is garbage-collected. */
+  /** The caller's own signal: a cloned request's signal stops following it once the intermediate request is garbage-collected. */
   signal: AbortSignal | undefined;
 }>;
 
@@ -114,8 +114,8 @@ function readSettlement(response: Response): SettleResponse | undefined {
 const keptBytesMax = 67_108_864;
 
 /**
- * Buffers a response's whole body, so that a broken connection is detected here and not in the caller, and returns an equivalent response.
- * Streams a body over 64 MiB instead, because rejecting a paid response would be worse.
+ * Buffers a response's whole body and returns an equivalent response, so that a broken connection is detected here and not in the caller.
+ * Streams a body over 64 MiB, because rejecting a paid response would be worse.
  *
  * @throws any error from reading the body.
  */

@@ -18,7 +18,7 @@ export function readSignedPayment(event: Extract<PaymentEvent, { type: "payment-
   return { ...event.accepted, ...event };
 }
 
-/** Returns the most that a payment may charge, in smallest units: a channel's voucher also covers earlier charges. */
+/** Returns the max amount that a payment may charge, in smallest units: a channel's voucher also covers earlier charges. */
 export function readPrice({ authorization, amount }: Pick<SignedPayment, "authorization" | "amount">): string {
   return authorization.channel === undefined ? authorization.value : amount;
 }

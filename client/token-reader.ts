@@ -39,7 +39,7 @@ export type TokenReader = Readonly<{
   symbol(token: TokenLocation): Promise<string>;
   /** Balance of an account, in the token's smallest unit. */
   balanceOf(token: TokenLocation, account: string): Promise<bigint>;
-  /** Reads from the token (EIP-3009, `authorizationState`) or from Permit2 whether an authorization was used. */
+  /** Reads whether an authorization was used, from the token (EIP-3009, `authorizationState`) or Permit2. */
   nonceState(
     token: TokenLocation,
     authorization: Pick<SignedAuthorization, "from" | "nonce" | "method" | "validBefore">,
@@ -103,7 +103,7 @@ export function tokenReader({ rpcUrl }: Readonly<{ rpcUrl: string }>): TokenRead
       ),
     nonceState: (token, { from, nonce, method, validBefore }) =>
       query(token, "authorization state", async (address) => {
-        // Reads time and use at the same block, so that a lagging node can't report an expired nonce as unused.
+        // Reads the time and the nonce's state at the same block, so that a lagging node can't report an expired nonce as unused.
         const { number: blockNumber, timestamp } = await client.getBlock();
         const isUsed = async () => {
           if (method !== "permit2") {

@@ -18,7 +18,7 @@ export async function describeUnfinishedPayment(
   const { authorization, network, asset, decimals } = payment;
   const what = `The payment of ${formatAmount(BigInt(readPrice(payment)), decimals)} of token ${asset} on ${network}`;
   const name = `account ${authorization.from}, nonce ${authorization.nonce}`;
-  // Only a channel's vouchers never expire.
+  // A channel's vouchers are the only payments without an expiry.
   if (authorization.channel !== undefined) {
     const { deposit } = authorization.channel;
     const made = deposit === undefined ? "" : ` after a deposit of ${formatAmount(BigInt(deposit), decimals)}`;

@@ -3,7 +3,8 @@ import { z } from "zod";
 import { findFamily, type NodeFamily } from "#node/families.ts";
 
 /**
- * How the node behaves: `standard` is developer-friendly, `strict` provides only what the specification guarantees, `pharos` mimics the public family's names, paths and behavior.
+ * How the node behaves: `standard` is developer-friendly, `strict` provides only what the specification guarantees, `pharos` mimics the
+ * public family's names, paths and behaviour.
  */
 export const nodeProfile = z.enum(["standard", "strict", "pharos"]);
 

@@ -1,7 +1,7 @@
 import { accessSync, constants } from "node:fs";
 
 /** Paths of util-linux's `setpriv`; no other program with that name is run. */
-const guards = ["/usr/bin/setpriv", "/bin/setpriv", "/usr/local/bin/setpriv"];
+const setprivPaths = ["/usr/bin/setpriv", "/bin/setpriv", "/usr/local/bin/setpriv"];
 
 export type Command = readonly [program: string, ...args: string[]];
 
@@ -16,7 +16,7 @@ export function guardByParent(command: Command): Command {
 
 /** Finds the path of `setpriv`; undefined if the machine lacks it. */
 export function findParentGuard(): string | undefined {
-  return guards.find(isExecutable);
+  return setprivPaths.find(isExecutable);
 }
 
 function isExecutable(path: string): boolean {

@@ -21,7 +21,7 @@ export const devnetSettings = defineSettings("devnet", usual, {
   profile: nodeProfile
     .default("standard")
     .describe(
-      "strict: a node that reports its version, errors and pruning as sparsely as the specification allows; pharos: a node with the names, paths and behavior of the public family",
+      "strict: a node that reports its version, errors and pruning as sparsely as the specification allows; pharos: a node with the names, paths and behaviour of the public family",
     )
     .meta({ expected: "standard, strict or pharos" }),
   workspace: section({

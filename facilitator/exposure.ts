@@ -8,11 +8,11 @@ export type ServedCallers = Pick<FacilitatorSettings, "apiKeys" | "openToAnybody
   Readonly<{ listen: Readonly<{ host: string }>; networks: readonly Pick<NetworkOptions, "payees" | "assets">[] }>;
 
 /**
- * Prevents the signer from accidentally paying gas for arbitrary payments: a caller on another machine needs an API key, or can settle only
- * payments to the listed payees, of at least a configured amount.
+ * Prevents the signer from accidentally paying gas for arbitrary payments: callers on other machines need an API key, or can settle only
+ * payments to listed payees, of at least a configured amount.
  *
- * @throws {StartupError} when it listens beyond loopback, has neither list, or tokens without a minimum, and no setting
- * opts in.
+ * @throws {StartupError} when it listens beyond loopback without API keys, and allows any payee or has tokens without a minimum, unless
+ * `openToAnybody` is set.
  */
 export function requireRestrictedCallers({ listen: { host }, apiKeys, openToAnybody, networks }: ServedCallers): void {
   if (isLoopback(host) || apiKeys !== undefined || openToAnybody) return;

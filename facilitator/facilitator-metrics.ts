@@ -14,16 +14,16 @@ type MeteredState = Readonly<{
   signersUsable: () => ReadonlyMap<string, boolean>;
   /** Result of comparing the ledger with the chain; `undefined` before the first check, and in a replica that does not settle. */
   comparison: () => LedgerComparison | undefined;
-  /** Sellers with a name in the settings, and the cost of each one's settlements in the last 24 hours, according to the ledger. */
+  /** Sellers with a name in the settings, and what each one's settlements cost in the last 24 hours, according to the ledger. */
   sellers: readonly string[];
   dailyGas: (seller: string) => Promise<number>;
 }>;
 
 /**
- * Ends a measurement with the outcome (`valid`, `terms_check`, `settled`, a reason code, or the error's code) and the payment's network,
- * which is empty if it is not served.
+ * Ends a measurement. `outcome` is `valid`, `terms_check`, `settled`, a reason code, or an error's code; `network` is empty if the
+ * payment's network is not served.
  */
-export type EndMeasurement = (outcome: string, network: string) => void;
+export type RecordOutcome = (outcome: string, network: string) => void;
 
 export type FacilitatorMetrics = ReturnType<typeof createFacilitatorMetrics>;
 
@@ -76,7 +76,7 @@ export function createFacilitatorMetrics(registers: Registry[]) {
     startVerify: () => startMeasurement(verify),
     startSettle: () => startMeasurement(settle),
     of: (network: string) => ({
-      /** Adds the signer's gas cost of a settlement; the payee is one from the settings, or `other`. */
+      /** Adds the signer's gas cost of a settlement; the payee is listed in the settings, or is `other`. */
       addGasCost: (payee: string, paid: number) => gas.inc({ payee, network }, paid),
       addSellerGas: (seller: string, paid: number) => sellerGas.inc({ seller, network }, paid),
       observeRpc: ({ calls: callCount, durationMs, outcome }: Parameters<JsonRpcObserver>[0]) => {
@@ -88,7 +88,7 @@ export function createFacilitatorMetrics(registers: Registry[]) {
   };
 }
 
-function startMeasurement(histogram: Histogram<"outcome" | "network">): EndMeasurement {
+function startMeasurement(histogram: Histogram<"outcome" | "network">): RecordOutcome {
   const end = histogram.startTimer();
   return (outcome, network) => void end({ outcome, network });
 }

@@ -18,7 +18,7 @@ import { createSaleStore } from "./settlement/ledger/sales.ts";
 import { createOwnership } from "./settlement/ownership.ts";
 import { facilitatorSettings, type FacilitatorSettings } from "./settings.ts";
 
-/** Settings of a facilitator without those of its process, because the resource server can run one itself. */
+/** Settings of a facilitator, without those of its process: the resource server can run one in its own process. */
 export type FacilitatorOptions = Pick<FacilitatorSettings, "chain" | "assets" | "payees" | "ledger" | "settlement"> &
   Partial<Pick<FacilitatorSettings, "sellers" | "networks">> &
   Readonly<{ signer: KeySources }>;
@@ -42,11 +42,9 @@ export type FacilitatorDependencies = Readonly<{
   monotonicMs: () => number;
   /** Aborts when the process is stopping; waiting calls of `settle` then get a response within three seconds. */
   signal: AbortSignal;
-  /** Whether a hot restart runs another process with the same ledger next to this one. Default: false. */
+  /** Whether, during a hot restart, another process uses the same ledger. Default: false. */
   isHandedOver?: boolean | undefined;
-  /**
-   * Replaced in a simulation. Default: system timers and randomness, the configured node, and the configured database.
-   */
+  /** Replaced in a simulation. Default: system timers and randomness, the configured node and database. */
   pause?: Pause;
   random?: () => number;
   connect?: typeof connectToNode;
@@ -56,7 +54,7 @@ export type FacilitatorDependencies = Readonly<{
 /**
  * Verifies and settles x402 version 2 payments with the known schemes (`x402/schemes.ts`) on EVM chains.
  *
- * `verify` and `settle` accept the client's payload, unparsed or already parsed by this process, and throw
+ * `verify` and `settle` accept the client's payload, parsed or not, and throw
  * - `MalformedPaymentError` when it is not a well-formed payment (HTTP 400),
  * - `ChainError` when the node can't be queried or returns no usable response (HTTP 500), which implies nothing about the payment,
  * - `OverloadError` when too many settlements are in flight (HTTP 503),
@@ -78,7 +76,7 @@ export type Facilitator = AsyncDisposable &
      */
     settle: Operations["settle"];
     supported: Operations["supported"];
-    /** One failing network does not make the others unready. */
+    /** Ready while at least one network is. */
     readiness: () => Readiness;
     /** Yields settlement to the successor process. Calls of `settle` still get their outcome, from the ledger. */
     yieldTerm: () => Promise<void>;

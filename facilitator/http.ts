@@ -31,7 +31,7 @@ const busyRetrySeconds = 1;
 /** Adds `GET /supported` and `GET /health` (specification, "x402 facilitator"). */
 export function addFacilitatorRoutes(app: App, { facilitator, apiKeys }: Omit<RouteDependencies, "log">): void {
   app.get("/supported", (c: Context<AppVariables>) => {
-    // The supported kinds are not secret, but this check reveals a wrong key before the first sale.
+    // The supported kinds are not secret; the check lets a seller detect a wrong key before the first sale.
     const knownSeller = identifySeller(apiKeys, (name) => c.req.header(name));
     if (knownSeller.ok || knownSeller.key === "missing") return c.json(facilitator.supported());
     const { body, headers } = rejectKey(knownSeller.key);
@@ -97,7 +97,7 @@ async function handleRequest(
   }
 }
 
-/** Logs a payment for which nothing was sent; the settlement of any other is logged with its result (`transfers.ts`). */
+/** Logs a payment for which nothing was sent; other settlements are logged with their results (`transfers.ts`). */
 function logRejection(verdict: VerifyResponse | SettleResponse, caller: CallerInfo, lines: BoundedLog): void {
   const isVerdict = "isValid" in verdict;
   const [rejection, cause] = isVerdict
@@ -125,7 +125,7 @@ function readBody(text: string): Readonly<{ paymentPayload: unknown; paymentRequ
   if (typeof json !== "object" || json === null || Array.isArray(json))
     throw new MalformedPaymentError("body", expected);
   const { x402Version = 2, paymentPayload, paymentRequirements } = json as Record<string, unknown>;
-  // A body of another version has a payment of that version.
+  // A body of another x402 version contains a payment of that version.
   return { paymentPayload: x402Version === 2 ? paymentPayload : { x402Version }, paymentRequirements };
 }
 
@@ -142,8 +142,8 @@ function describeError(error: unknown): Readonly<{ status: number; message: stri
 }
 
 /**
- * Limits concurrent verifications on each network, shared fairly between callers; so a hanging node uses up no slots of other networks.
- * Calls over the limit do nothing and fail with an {@link OverloadError}.
+ * Limits concurrent verifications on each network, shared fairly between callers, so that a hanging node does not use up other networks'
+ * slots. Calls over the limit do nothing and fail with an {@link OverloadError}.
  */
 export function limitVerifications<Request extends Readonly<{ paymentRequirements: unknown }>, Verdict>(
   { inFlightMax, networks }: Readonly<{ inFlightMax: number; networks: readonly Readonly<{ network: string }>[] }>,

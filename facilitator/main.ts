@@ -21,7 +21,7 @@ import { facilitatorSettings, type FacilitatorSettings } from "./settings.ts";
 import { limitProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 import { createNetworkList } from "#daemon/http/proxies/client-address.ts";
 
-/** Requests per second above which speed matters more than memory; 1,000 settlements a minute are far fewer. */
+/** Requests per second above which speed matters more than memory; far above 1,000 settlements a minute. */
 const busyCalls = 200;
 
 /** Facilitator process: HTTP on `listen.port`, health and metrics on `operations.port`, settlement in `ledger.path` and on the chain. */
@@ -42,7 +42,7 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
     const readiness = () =>
       evaluateReadiness({ ...service.readiness().checks, payments: port.check(), ...checkFiles(files.list()) });
     const connections = resources.use(limitProcessConnections(listen, { metrics }));
-    // Opened before the payment port, so that it closes later and shows the shutdown while settlements in flight complete.
+    // Opened before the payment port, so that it closes later and reports the shutdown while settlements in flight complete.
     const operations = resources.use(
       await listenForOperations(
         {

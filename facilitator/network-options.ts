@@ -13,8 +13,7 @@ type NetworksSettings = Pick<FacilitatorSettings, "chain" | "assets" | "payees" 
   Partial<Pick<FacilitatorSettings, "networks" | "sellers">>;
 
 /**
- * Lists the networks of a facilitator: that of `chain`, and those of `networks`, which inherit omitted settings from
- * the first.
+ * Lists the networks of a facilitator: first `chain`, then `networks`, which inherit omitted settings from the first.
  *
  * @throws {StartupError} when two have the same chain id.
  */

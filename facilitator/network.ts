@@ -112,14 +112,14 @@ export async function startNetwork(
   };
 }
 
-type Watching = Pick<NetworkDependencies, "signers" | "clock" | "monotonicMs" | "pause" | "signal" | "log"> &
+type WatchDependencies = Pick<NetworkDependencies, "signers" | "clock" | "monotonicMs" | "pause" | "signal" | "log"> &
   Readonly<{ rpc: BatchingClient }>;
 
 /** Starts the watches of the node and of the signers' balances. Their calls have a short deadline. */
 async function startWatches(
   { chain: { id: chainId, ...node }, settlement }: NetworkOptions,
   acceptedAssets: ReadonlyMap<string, AcceptedAsset>,
-  { rpc, ...dependencies }: Watching,
+  { rpc, ...dependencies }: WatchDependencies,
 ) {
   const chain = createChain({ rpc: limitCallTime(rpc, { deadlineMs: checkDeadlineMs }, dependencies) });
   const signerWatch = createSignerWatch({ ...settlement, chainId }, { ...dependencies, chain });
@@ -133,7 +133,7 @@ async function startWatches(
   return { ...watch, signerWatch };
 }
 
-/** Creates a client whose calls fail until the chain was checked. */
+/** Creates a client whose calls fail until the chain has been checked. */
 function requireChecked(
   rpc: BatchingClient,
   { contracts, network }: Pick<Network, "contracts" | "network">,
@@ -147,7 +147,7 @@ function requireChecked(
   };
 }
 
-/** Creates the meter of the signers' gas costs of settlements, by payee and, with `sales`, by seller. */
+/** Creates a meter for the gas costs of settlements, by payee and, with `sales`, by seller. */
 function createGasMeter(
   { id, chargesGasLimit = findChainTraits(id).chargesGasLimit }: FacilitatorSettings["chain"],
   {
@@ -186,8 +186,8 @@ function listAcceptedAssets({ assets, chain }: NetworkOptions): ReadonlyMap<stri
 }
 
 /**
- * Creates the minimum amounts of tokens: as configured, otherwise a settlement's cost if a price is known, otherwise
- * one unit. Zero is never enough: a transfer of 0 pays for nothing.
+ * Creates the minimum amounts of tokens: as configured, otherwise a settlement's cost if a price is known, otherwise one unit. Never zero,
+ * because a transfer of 0 pays for nothing.
  */
 export function createMinAmounts(
   { assets }: Pick<FacilitatorSettings, "assets">,

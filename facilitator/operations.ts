@@ -11,7 +11,7 @@ import { readEnvelope, readPayload, readRequirements } from "#x402/envelope.ts";
 import { paths } from "#x402/fields.ts";
 import { countCaller, identifyCaller, type Caller, type CallerInfo, findNetwork } from "./callers/caller.ts";
 import type { TokenDecimals } from "./chain/chain-watch.ts";
-import type { EndMeasurement, FacilitatorMetrics } from "./facilitator-metrics.ts";
+import type { RecordOutcome, FacilitatorMetrics } from "./facilitator-metrics.ts";
 import { limitSellerRates } from "./seller-limits.ts";
 import type { FacilitatorSettings } from "./settings.ts";
 
@@ -19,7 +19,7 @@ export type SettledNetwork = Readonly<{
   network: `eip155:${number}`;
   signers: readonly [Hex, ...Hex[]];
   transfersFor: (caller: Caller) => Transfers;
-  /** Returns why no payment can be settled now: its node fails, or no signer can pay. */
+  /** Returns why no payment can be settled now: the node fails, or no signer can pay. */
   problem: () => string | undefined;
   shortage: (account: Hex) => string | undefined;
   decimals: () => TokenDecimals;
@@ -38,8 +38,8 @@ export type Operations = Readonly<{
   verify: (request: PaymentRequest, caller: CallerInfo) => Promise<VerifyResponse>;
   settle: (request: PaymentRequest, caller: CallerInfo) => Promise<SettleResponse>;
   /**
-   * Omits the kinds of a network that can't settle now: no client should sign a payment for it. SDK sellers that start at such a time retry
-   * on each request if the list is empty, and exit if it lacks only some of their networks.
+   * Omits the kinds of a network that can't settle now, so that no client signs a payment for it. An SDK seller that starts at such a time
+   * retries on each request if the list is empty, but exits if it lacks only some of its networks.
    */
   supported: () => SupportedResponse & Readonly<{ error?: string; assets?: readonly SettledAsset[] }>;
 }>;
@@ -54,7 +54,7 @@ export function createOperations(
   const { networks, sellers = [] } = options;
   const chargeCall = limitSellerRates(sellers, { metrics, monotonicMs });
   const termsChecks = createSlidingWindow(60_000, monotonicMs);
-  const startVerify = ({ isTermsCheck = false }: CallerInfo): EndMeasurement => {
+  const startVerify = ({ isTermsCheck = false }: CallerInfo): RecordOutcome => {
     const end = metrics.startVerify();
     if (!isTermsCheck || termsChecks.times().length >= termsChecksPerMinuteMax) return end;
     termsChecks.add();
@@ -73,7 +73,7 @@ export function createOperations(
     return buildSettleResponse(await read.by.settling.settle(read.order, transfers), read.on.network);
   };
   const measure = async <T>(
-    end: EndMeasurement,
+    end: RecordOutcome,
     { paymentRequirements }: PaymentRequest,
     work: Promise<T>,
     outcome: (result: T) => string,
@@ -141,7 +141,7 @@ function listNetwork(
     },
   );
   return () => {
-    // A payer of `upto` names one account, so offer one that can settle.
+    // An `upto` payment names one account, so offer one that can settle.
     const signer = signers.find((account) => shortage(account) === undefined) ?? signers[0];
     return list(findProblem(), signer, decimals(), contracts());
   };

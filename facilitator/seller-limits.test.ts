@@ -76,7 +76,7 @@ test("applies the seller's minAmount to a claim, unless it empties its channels"
   );
 });
 
-test("rejects settling less than a seller's minimum out of a larger signed maximum", async () => {
+test("rejects an amount below a seller's minimum although the signed maximum is larger", async () => {
   const alice = openTransfers({ name: "alice", assets: [{ address, minAmount: 500 }] });
   const settle = (amount: bigint) => alice.settle({ ...claim, amount, max: 1_000n });
   expect(await settle(499n)).toMatchObject({

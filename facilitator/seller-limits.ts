@@ -107,7 +107,9 @@ export function createSellerLimits(
 
 type DepositedTerms = Pick<SignedPayment, "asset" | "payTo" | "unserved" | "deposits">;
 
-/** Creates the checks from which recorded deposits are exempt; deposits are looked up only when a payment would be rejected. */
+/**
+ * Creates the checks from which payments with recorded deposits are exempt; deposits are looked up only when a payment would be rejected.
+ */
 export function createTermsChecks(
   { payees, minAmount }: Readonly<{ payees: ReadonlySet<string>; minAmount: (asset: Hex) => bigint }>,
   {
@@ -126,7 +128,7 @@ export function createTermsChecks(
     const rejection = terms.unserved ?? sellers.rejectTerms(terms, caller) ?? rejectPayee(terms.payTo, payees);
     return rejection !== undefined && !(await isRecorded(terms)) ? rejection : undefined;
   };
-  /** Exempts only remainders, which could otherwise never leave their channel; smaller parts could be moved unit by unit. */
+  /** Exempts only remainders, which could otherwise never leave their channel; exempting any part would allow moves unit by unit. */
   const rejectSmall = async (payment: SignedPayment, caller: Caller): Promise<Rejection | undefined> => {
     const rejection =
       sellers.rejectAmount(payment, caller) ??
@@ -150,7 +152,7 @@ export function createTermsChecks(
   };
 }
 
-/** Compares the amount to settle, not the signed maximum: the caller of `/settle` chooses it, and the signer pays the gas. */
+/** Compares the amount to settle, which the caller of `/settle` chooses, not the signed maximum: the signer pays the gas. */
 export function rejectAmount(
   { amount, max }: Pick<SignedPayment, "amount" | "max">,
   minAmount: bigint,
@@ -166,12 +168,12 @@ function rejectPayee(payTo: Hex, payees: ReadonlySet<string>): Rejection | undef
   return { reason: reason.requirements, message: `payee ${payTo} is not allowed here.` };
 }
 
-/** Decimals of the native currency, in which gas is paid: wallets accept no other number. */
+/** Decimals of the native currency, in which gas is paid; wallets support no other number. */
 const etherDecimals = 18;
 
 /**
- * Limits what sellers' settlements may cost in 24 hours. Each settlement in flight counts as much as the most expensive
- * one of that period, or, if there is none, as a settlement's max cost.
+ * Limits what sellers' settlements may cost in 24 hours. Each settlement in flight is assumed to cost as much as the most expensive one in
+ * that period or, if there is none, the max cost of a settlement.
  */
 function createGasLimiter({ sales, clock, settlementCost }: SellerDependencies) {
   const inFlight = new Map<string, number>();
@@ -202,7 +204,7 @@ function createGasLimiter({ sales, clock, settlementCost }: SellerDependencies) 
   };
 }
 
-/** Time within which settlements in flight have probably ended. */
+/** Time after which settlements in flight have probably ended. */
 const inFlightWaitMs = 5_000;
 
 function rejectListed(

@@ -69,7 +69,7 @@ function createSaleTransfers(
   return transfersFor({ kind: "sale", owner: "a sale", isKnown });
 }
 
-test("rejects settling less than the minimum out of a larger signed maximum, and settles 0 without a transaction", async () => {
+test("rejects an amount below the minimum although the signed maximum is larger, and settles 0 without a transaction", async () => {
   const engine = { settle: async () => ({ state: "settled", transaction: "0x44" }) };
   const transfers = createSaleTransfers(engine, { minAmount: 500n });
   const { walletSignature: _, ...signedPayment } = signedByWallet;

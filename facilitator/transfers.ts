@@ -42,7 +42,7 @@ export type TransferDependencies = Omit<PaymentChecks, "recent" | "checkAgain"> 
     log: Logger;
   }>;
 
-/** Contracts assumed for an unchecked chain: all of them, since queries about a payment fail until it was checked. */
+/** Contracts assumed for an unchecked chain: all of them, because queries about a payment fail until the chain has been checked. */
 const uncheckedContracts: Transfers["contracts"] = { has: () => true };
 
 const tooManyNotes = `${payerNotesMax} verified payments of this payer are waiting for settlement, which is the limit; settle them, or wait for an hour`;
@@ -88,7 +88,7 @@ export function createTransfers(
       const isNoted = caller.kind !== "seller" || (await engine.recordVerified(payment, caller.owner));
       if (!isNoted) throw new OverloadError(503, tooManyNotes);
       const rejection = await judge(payment, caller, dependencies);
-      // Any caller can sign payments that will be rejected, each for a different seller.
+      // Any caller can sign payments that will be rejected, each to a different seller.
       if (caller.kind === "seller" && rejection !== undefined) await engine.forgetRejected(payment.id, caller.owner);
       return rejection === undefined
         ? { result: { state: "valid" }, payer: payment.payer }
@@ -120,8 +120,8 @@ export function createTransfers(
 }
 
 /**
- * Returns why no authorized account has signed a payment. Doesn't ask the wallet about a started settlement, and ignores its answer if the
- * settlement starts during the call: its caller must get the outcome, whatever the wallet or the node returns now.
+ * Returns why a payment's signature is invalid. Doesn't ask the wallet once the settlement has started, and ignores its response if the
+ * settlement starts during the call: the caller must get the outcome, whatever the wallet or the node returns now.
  */
 async function rejectSigner(
   payment: SignedPayment,
@@ -166,8 +166,8 @@ function createResultLog(network: string, log: Logger) {
 }
 
 /**
- * If a payment's nonce is used and the caller had verified it before, checks whether a third party executed it; without a verification, it
- * has paid someone else. For a seller with a key, the ledger has that even after a restart.
+ * If a payment's nonce is used and the caller had verified the payment before, checks whether a third party executed it; an unverified
+ * payment has paid someone else. For a seller with a key, the ledger has the verification even after a restart.
  */
 async function adoptExternalPayment(
   payment: SignedPayment,

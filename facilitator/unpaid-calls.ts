@@ -5,10 +5,9 @@ import type { ChannelRefund } from "#x402/scheme.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 
 /**
- * Returns why a channel's payee has not earned the gas of a refund: the channel has paid less than the minimum amount
- * for this refund and each earlier one. Otherwise anyone with a `receiverAuthorizer` of its own could deposit, and get
- * everything back, at the signer's cost. The payer can still withdraw on chain. A minimum of one unit pays for nothing,
- * so it doesn't apply.
+ * Returns why a channel's payee has not earned the gas of a refund: the channel has paid less than the minimum amount for this refund and
+ * each earlier one. Otherwise anyone with their own `receiverAuthorizer` could deposit and get everything back at the signer's cost. The
+ * payer can still withdraw on chain. A minimum of one unit pays for nothing, so it doesn't apply.
  */
 export function rejectUnpaidRefund(
   { asset, claimed: claimedAmount, refunds }: ChannelRefund,
@@ -24,8 +23,8 @@ export function rejectUnpaidRefund(
 }
 
 /**
- * Returns why a stranger's claim is too small: each of its vouchers costs gas, although some may claim little or nothing. The reason
- * makes a seller claim fewer at once. As for refunds, a minimum of one unit doesn't apply.
+ * Returns why a stranger's claim is too small: each of its vouchers costs gas, although some may claim little or nothing. With this reason,
+ * a seller claims fewer at once. As for refunds, a minimum of one unit doesn't apply.
  */
 export function rejectSmallClaim(payment: SignedPayment, minAmount: bigint): Rejection | undefined {
   const call = readChannelCall(payment);

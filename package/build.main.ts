@@ -14,7 +14,7 @@ import { bundledTypes, withBundledImports } from "./build/rewritten-imports.ts";
 const root = join(import.meta.dirname, "..");
 const dist = join(root, "dist");
 
-/** Files that the code reads at run time, that are already JavaScript, or that are meant for humans. */
+/** Files that are copied: read at run time, already JavaScript, or documentation. */
 const copied = [
   "LICENSE",
   "cli/gatehouse.js",
@@ -59,7 +59,7 @@ function rewrite(path: string, change: (text: string) => string): void {
   if (changed !== text) writeFileSync(join(dist, path), changed);
 }
 
-/** Bundles the bundled packages' declarations that ours refer to, with everything that those refer to themselves. */
+/** Bundles the declarations of bundled packages that ours refer to, directly or indirectly. */
 function bundleDeclarations(): string {
   const [text = ""] = generateDtsBundle(
     [

@@ -3,8 +3,7 @@ import { createPolicy } from "#policies/policy.ts";
 import { allRules } from "#policies/rules/all-rules.ts";
 
 /**
- * `gatehouse-evm/policies`: rules that a Gatehouse deployment must not break, for use in your own policy pack. The package's folder
- * `dist/policies` is a pack that contains only these rules.
+ * `gatehouse-evm/policies`: rules that a Gatehouse deployment must not break, for use in your own policy pack. The package's folder `dist/policies` is a policy pack with only these rules.
  *
  * @param now returns the date against which exceptions are checked.
  *

@@ -9,7 +9,7 @@ import { hashWords } from "./typed-data.ts";
 
 /**
  * Scheme `batch-settlement`: a deposit into a channel, then vouchers, each for the total that the channel was charged plus the price. The
- * seller keeps the vouchers, and later claims and settles through its facilitator.
+ * seller keeps the vouchers, and later claims and settles them through its facilitator.
  */
 export const batchSettlement: Scheme<ChannelPayload> = {
   name: "batch-settlement",
@@ -20,7 +20,7 @@ export const batchSettlement: Scheme<ChannelPayload> = {
     audience === "client" ? parsePart(buyerPayload, payload, "") : parsePart(channelPayload, payload, ""),
   key(payment, { network, asset, amount }) {
     const { channelConfig, voucher } = requireBuyers(payment);
-    // Only one sale can follow a given charged total: of two payments for the same total, one is rejected.
+    // Each charged total allows one more sale, so of two payments for the same total, one is rejected.
     const price = payment.type === "refund" || !/^\d{1,78}$/.test(amount) ? 0n : BigInt(amount);
     const before = BigInt.asUintN(256, voucher.maxClaimableAmount - price);
     const nonce = `0x${hashWords(voucher.channelId.slice(2), encodeInteger(before))}`;

@@ -1,6 +1,6 @@
 import type { Hex } from "./hex.ts";
 
-/** What a facilitator uses the contracts for; the names appear in options and output. */
+/** Purposes of the contracts; the names appear in options and output. */
 export const contractUses = {
   "exact-permit2": "exact, paid by Permit2",
   upto: "upto",

@@ -9,7 +9,7 @@ export type Envelope = Readonly<{
   payload: Readonly<Record<string, unknown>>;
 }>;
 
-/** Marks a `/verify` of a made-up payment, with which a seller checks its terms. */
+/** Marks a `/verify` request in which a seller checks its terms with a made-up payment. */
 export const termsCheckHeader = "Gatehouse-Terms-Check";
 
 /** Control characters: PostgreSQL accepts no NUL, and ledgers identify a payment by network and asset as sent. */
@@ -42,8 +42,8 @@ export function readRequirements(sent: unknown, path: string): PaymentRequiremen
 }
 
 /**
- * Replaces the `maxTimeoutSeconds` of 0 that `@x402/evm`'s seller puts into the terms of its own claims, of scheme
- * `batch-settlement`: the schema of `@x402/core` rejects it, and time limits don't apply to claims.
+ * Replaces the `maxTimeoutSeconds` of 0 in claims by `@x402/evm`'s seller (scheme `batch-settlement`), because the schema of `@x402/core`
+ * rejects it. Claims have no time limit.
  */
 function allowNoTimeout<Sent>(holder: Sent, key: string): Sent {
   const isHolder = typeof holder === "object" && holder !== null;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Hex } from "./hex.ts";
 
-/** Malformed payment request: the sender's error, not a verdict about a payment. */
+/** Malformed payment request: an error of the sender, not a verdict about a payment. */
 export class MalformedPaymentError extends Error {
   override readonly name = "MalformedPaymentError";
   readonly code = "payment_malformed";
@@ -15,7 +15,7 @@ export class MalformedPaymentError extends Error {
     this.problem = problem;
   }
 
-  /** Returns the same error relative to an enclosing value that contains the parsed part at `path`. */
+  /** Returns the same error with its path relative to an enclosing value, which contains the parsed part at `path`. */
   within(path: string): MalformedPaymentError {
     return new MalformedPaymentError(joinPath(path, this.path), this.problem);
   }

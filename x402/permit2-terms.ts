@@ -17,7 +17,7 @@ import { parseSignature, signCall, toSignatureBytes, type Signature, type Signed
 import { sponsoringExtension } from "./sponsored-approval.ts";
 import { rejectDifference, type Terms } from "./terms.ts";
 
-type Presented = Readonly<{
+type PresentedPermit = Readonly<{
   payment: Permit2Payment;
   scheme: Permit2Scheme;
   terms: Terms;
@@ -33,7 +33,7 @@ type Presented = Readonly<{
  * @throws {MalformedPaymentError} with the path of the first invalid field.
  */
 export function checkPermit2(
-  { payment, scheme, terms, extensions, isMax = false }: Presented,
+  { payment, scheme, terms, extensions, isMax = false }: PresentedPermit,
   { isSigned, contracts }: Pick<Transfers, "isSigned" | "contracts">,
 ): SignedPayment | Rejection {
   const proxy = permit2Proxies[scheme];

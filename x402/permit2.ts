@@ -5,10 +5,10 @@ import { cacheSeparator, computeTypedDataDigest, hashText, hashWords } from "./t
 
 export const permit2Address = canonicalContracts.permit2.address;
 
-/** Scheme of the signed witness; for `upto`, the witness contains the facilitator, and the facilitator's call the amount. */
+/** Scheme of the signed witness. For `upto`, the witness names the facilitator, whose call specifies the amount. */
 export type Permit2Scheme = "exact" | "upto";
 
-/** Contracts that settle Permit2 payments; a payer permits one of them, which pays only the signed recipient. */
+/** Contracts that settle Permit2 payments. A payer permits one of them, which can pay only the signed recipient. */
 export const permit2Proxies: Readonly<Record<Permit2Scheme, Hex>> = {
   exact: canonicalContracts.exactProxy.address,
   upto: canonicalContracts.uptoProxy.address,
@@ -105,7 +105,7 @@ const settleUptoWithPermit = AbiFunction.from([
   ...structs,
 ]);
 
-/** Encodes the call of the scheme's proxy that moves `amount` from the payer to the signed recipient. */
+/** Encodes the call to the scheme's proxy that moves `amount` from the payer to the signed recipient. */
 export function encodeSettle({ permit, amount, signature, approval }: PermitCall): Hex {
   const { token, from: owner, nonce, deadline, to, facilitator, validAfter } = permit;
   const signed = { permitted: { token, amount: permit.amount }, nonce, deadline };
@@ -138,7 +138,7 @@ const uptoSelectors = [settleUpto, settleUptoWithPermit].map((item) => AbiFuncti
 /** Words before the facilitator in the call: the permit, the amount, the owner and the recipient. */
 const facilitatorWord = 7;
 
-/** Reads the only account that may submit a call of the `upto` proxy, in lower case; undefined for any other call. */
+/** Reads the only account that may submit a call to the `upto` proxy, in lower case; undefined for any other call. */
 export function readNamedFacilitator(callData: Hex): Hex | undefined {
   const call = uptoSelectors.indexOf(callData.slice(0, 10).toLowerCase() as Hex);
   if (call === -1) return undefined;
@@ -146,7 +146,7 @@ export function readNamedFacilitator(callData: Hex): Hex | undefined {
   return `0x${callData.slice(end - 40, end).toLowerCase()}`;
 }
 
-/** Reads the signed terms from a call of the `exact` proxy, in lower case; undefined for any other call. */
+/** Reads the signed terms from a call to the `exact` proxy, in lower case; undefined for any other call. */
 export function readSettleTerms(callData: Hex): string | undefined {
   const call = exactSelectors.indexOf(callData.slice(0, 10).toLowerCase() as Hex);
   if (call === -1) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Reasons for a rejected payment or a failed settlement, with the names shared by clients: those of `@x402/evm` if
- * available, else those of the error list in the specification of x402 version 2. Neither list includes `duplicate_settlement` or `payment_identifier_conflict`.
+ * Reasons for a rejected payment or a failed settlement, with names that clients know: from `@x402/evm` if it has one, otherwise from the
+ * error list in the specification of x402 version 2. Neither includes `duplicate_settlement` or `payment_identifier_conflict`.
  */
 export const reason = {
   version: "invalid_x402_version",

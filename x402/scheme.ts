@@ -51,11 +51,11 @@ export type SignedAuthorization = Readonly<{
   validAfter: string;
   /** Unix seconds. */
   validBefore: string;
-  /** 32 bytes, hexadecimal; accepted only once from one account: by the token or, depending on `method`, by Permit2. */
+  /** 32 bytes, hexadecimal; the token or, depending on `method`, Permit2 accepts it only once from one account. */
   nonce: string;
   /** How the token is moved; default: `eip3009`. */
   method?: TransferMethod;
-  /** Of a payment through a channel: the total that its voucher allows, and its deposit, in the token's smallest units. */
+  /** For a payment through a channel: the total that its voucher allows, and its deposit, in the token's smallest units. */
   channel?: Readonly<{ voucher: string; deposit?: string }>;
 }>;
 
@@ -86,7 +86,7 @@ export type Scheme<Payment = unknown> = Readonly<{
   /** Whether the offer's amount is a maximum, and the seller charges only the amount used. */
   isMax?: boolean;
   /**
-   * Present if payments restate the total charged to an account: the rejection reason while the account has another request in flight. If
+   * Rejection reason while the account has another request in flight; present if each payment restates the total charged to the account. If
    * nothing was charged, such a payment may be reused for another request, so only a payment-identifier marks a retry.
    */
   busy?: Reason;
@@ -134,18 +134,18 @@ export type Order<Payment> = Readonly<{
 export type ChannelRefund = Readonly<{ asset: Hex; claimed: bigint; refunds: bigint }>;
 
 /**
- * Facilitator services for its schemes, on behalf of one caller: it knows the supported tokens and payees, the recorded settlements and
- * their owners, queries the chain, and settles. A scheme determines who signed what, and leaves everything else to these services.
+ * Facilitator's services for its schemes, on behalf of one caller: they know the supported tokens and payees, the recorded settlements and
+ * their owners, query the chain, and settle. A scheme determines who signed what, and leaves everything else to these services.
  */
 export type Transfers = Readonly<{
   assets: ReadonlyMap<string, AcceptedAsset>;
   /** Returns whether the payer's key signed; recovers each signature only once. */
   isSigned: SignatureCheck;
-  /** Canonical contracts on the chain, by lowercase address; all of them until the chain was checked. */
+  /** Canonical contracts on the chain, by lowercase address; all of them until the chain has been checked. */
   contracts: KnownContracts;
   /**
-   * Returns why the settings exclude a token or a payee, for everyone or for the caller. With `deposits`, they are allowed if a settled one
-   * is recorded for each. @throws as documented in `Facilitator`.
+   * Returns why the settings exclude a token or a payee, for everyone or for the caller. Terms with `deposits` are allowed if a settled
+   * deposit is recorded for each. @throws as documented in `Facilitator`.
    */
   rejectTerms(terms: Pick<SignedPayment, "asset" | "payTo" | "unserved" | "deposits">): Promise<Rejection | undefined>;
   /** Returns why the caller can't have a refund, whatever its signatures. */
@@ -160,7 +160,7 @@ export type Transfers = Readonly<{
   clock(): number;
   verify(payment: SignedPayment): Promise<ReportedResult<VerifyResult>>;
   settle(payment: SignedPayment): Promise<ReportedResult<SettleResult>>;
-  /** Completes an unused payment without a transaction; one settled before keeps its outcome. */
+  /** Completes an unused payment without a transaction; if it was settled before, it keeps that outcome. */
   settleNothing(payment: SignedPayment): Promise<ReportedResult<SettleResult>>;
 }>;
 

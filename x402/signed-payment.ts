@@ -30,32 +30,32 @@ export type SignedPayment = Readonly<{
    * Deposits of the channels involved: if a settled one is recorded for each, the token and payee may have been removed from the settings.
    */
   deposits?: readonly DepositKey[];
-  /** Whether it moves everything left in its channels or owed to their seller; no minimum amount applies then. */
+  /** Whether it moves everything left in its channels or owed to their seller, so that no minimum amount applies. */
   isRemainder?: boolean;
   /** Permitted maximum of a payment that may be settled for less; undefined if it is settled in full. */
   max?: bigint | undefined;
-  /** Whether it pays no seller anew, so that any caller repeating it gets its outcome. */
+  /** Whether it makes no new payment to a seller, so that any caller that repeats it gets its outcome. */
   isRelayed?: boolean;
 }>;
 
 /** Selects deposits into a seller's channels by a prefix of their call data; `payer` is present if it selects one channel. */
 export type DepositKey = Readonly<{ asset: Hex; payTo: Hex; payer?: Hex; callStart: string }>;
 
-/** Checks whether the payer's key signed; `recover` determines that, at a cost, if unknown. */
+/** Checks whether the payer's key signed; if this is unknown, calls `recover`, which is slow. */
 export type SignatureCheck = (payment: Pick<SignedPayment, "id" | "callData">, recover: () => boolean) => boolean;
 
-/** A payment's checks, and the chain's canonical contracts with the accepted wallet factories, in lower case. */
+/** The signature check, and the chain's canonical contracts and accepted wallet factories, in lower case. */
 export type SigningContext = Readonly<{ isSigned: SignatureCheck; contracts: KnownContracts }>;
 
 /** Selectors of `transferWithAuthorization` with a signature as `(v, r, s)`, which every EIP-3009 token supports, and as `bytes`. */
 const transferSelector = "0xe3ee160e";
 const transferBytesSelector = "0xcf092995";
 
-type Signed = Readonly<{ authorization: Authorization; signature: string; payTo: Hex; amount: bigint }>;
+type SignedTransfer = Readonly<{ authorization: Authorization; signature: string; payTo: Hex; amount: bigint }>;
 
 /** Converts an authorization to a payment, or returns why it is invalid, at the cost of one signature recovery. */
 export function toSignedPayment(
-  { authorization, signature, payTo, amount }: Signed,
+  { authorization, signature, payTo, amount }: SignedTransfer,
   { asset, ...context }: SigningContext & Readonly<{ asset: AcceptedAsset }>,
 ): SignedPayment | Rejection {
   const words = encodeAuthorization(authorization);
@@ -140,7 +140,7 @@ export function isSignedBy(account: Hex, digest: Uint8Array, { compact, yParity 
   try {
     key = secp256k1.ecdsaRecover(compact, yParity, digest, false);
   } catch {
-    // The library throws if no key fits (r or s is zero or not below the order), so the signature is invalid.
+    // The library throws if no key can have signed (r or s is zero or not below the order): the signature is invalid.
     return false;
   }
   return keccak256(key.subarray(1)).toString("hex", 12) === encodeAddress(account).slice(24);
@@ -154,7 +154,7 @@ export function formatSignature({ compact, yParity }: Signature): Hex {
   return `0x${Buffer.from(compact).toString("hex")}${(27 + yParity).toString(16)}`;
 }
 
-/** Returns a signature's bytes as passed on by {@link signCall}, for a contract that accepts both kinds as bytes. */
+/** Returns a signature from {@link signCall} as bytes, for a contract that accepts signatures of keys and wallets in this form. */
 export function toSignatureBytes(signature: Hex | Signature): Hex {
   return typeof signature === "string" ? signature : formatSignature(signature);
 }

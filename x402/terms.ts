@@ -21,7 +21,7 @@ export type Requirements = Readonly<{
   method: string;
 }>;
 
-/** Services that don't query the chain: only a key's signature is valid. */
+/** Services for checks without the chain, for which only a key's signature is valid. */
 export const keysOnly: Pick<Transfers, "assets" | "isSigned" | "contracts" | "checkWallet"> = {
   assets: new Map(),
   contracts: { has: () => true },
@@ -29,7 +29,7 @@ export const keysOnly: Pick<Transfers, "assets" | "isSigned" | "contracts" | "ch
   checkWallet: async () => ({ reason: reason.signature, message: "no key signed the payment." }),
 };
 
-/** Terms of a payment: the required ones, the token, and why new payments in that token are rejected. */
+/** A payment's terms: the seller's requirements, the token, and, if new payments in that token are rejected, why. */
 export type Terms = Readonly<{ required: Requirements; asset: AcceptedAsset; unserved: Rejection | undefined }>;
 
 /**
@@ -129,11 +129,11 @@ function parseRequirements(wire: PaymentRequirements, path: string): Requirement
   };
 }
 
-/** Compared value: its name, both values, and the reason if they differ. The case of hexadecimal digits is ignored. */
-type Compared = readonly [what: string, found: string, expected: string, code: Reason];
+/** ComparedValue value: its name, both values, and the reason if they differ. The case of hexadecimal digits is ignored. */
+type ComparedValue = readonly [what: string, found: string, expected: string, code: Reason];
 
-/** Returns why the values of `whose` differ: the first that differs or isn't an account. */
-export function rejectDifference(whose: string, compared: readonly Compared[]): Rejection | undefined {
+/** Returns why the values don't match: the first one that differs or is no account. `whose` is their owner in the message. */
+export function rejectDifference(whose: string, compared: readonly ComparedValue[]): Rejection | undefined {
   for (const [what, found, expected, code] of compared) {
     if (found.toLowerCase() === expected.toLowerCase() && found !== zeroAddress) continue;
     return { reason: code, message: `${whose} ${what} is ${found}, expected ${expected}.` };

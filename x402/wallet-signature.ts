@@ -49,7 +49,7 @@ export function decodeMulticallResult(data: Hex): readonly boolean[] {
   return AbiFunction.decodeResult(aggregate3, data).map(({ success }) => success);
 }
 
-/** Prepends the creation of a wallet to a call that needs it; the wallet may already exist. */
+/** Prepends the creation of a wallet to a call that needs the wallet, which may already exist. */
 export function callAfterCreation(call: ContractCall, creation: ContractCall | undefined): ContractCall {
   if (creation === undefined) return call;
   const data = encodeMulticall([

@@ -85,7 +85,7 @@ export async function startAnvilProcess(
 
 /**
  * Timestamp of block 0, 2023-01-01T00:00:00Z. Anvil creates a block 0 at each start and saves it alongside the chain's own. If its
- * timestamp were the start time, a chain restored twice would have several blocks 0 and pick one at random.
+ * timestamp were the start time, a chain restored twice would have several blocks 0, and anvil would pick one at random.
  */
 const genesisTimestampSeconds = 1_672_531_200;
 
@@ -121,7 +121,7 @@ async function waitForUrl(child: Child, exited: Promise<string>, output: Output)
   }
 }
 
-/** Kills the anvil that an earlier node left behind. Without /proc, the process with that id may be another. */
+/** Kills the anvil that an earlier node left behind. Does nothing without /proc, because the process id may have been reused. */
 async function endOrphan(pidFile: string, log: Logger): Promise<void> {
   const { pid, startTicks } = (await findRecordedProcess(pidFile)) ?? { pid: 0, startTicks: 0 };
   if (startTicks === 0) return;

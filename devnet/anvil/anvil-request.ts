@@ -38,7 +38,7 @@ export type AnvilClient = Disposable &
     request<T>(method: string, params?: readonly unknown[]): Promise<T>;
   }>;
 
-// This timeout ignores whether the process was suspended: to measure its running time would take ten timers per call, and a chain gets many
+// This timeout includes time during which the process was suspended: excluding it would take ten timers per call, and a chain gets many
 // calls.
 const timeout = (ms: number) => AbortSignal.timeout(ms);
 

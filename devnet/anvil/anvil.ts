@@ -48,7 +48,7 @@ export type Anvil = AsyncDisposable &
     ended: Promise<Error>;
   }>;
 
-/** Only a faulty chain takes this long to respond; saving a long chain takes seconds. */
+/** Even saving a long chain takes only seconds; a chain that takes this long is faulty. */
 const requestTimeoutMs = 60_000;
 /** A long chain dumps a few hundred bytes per block. */
 const responseBytesMax = 268_435_456;

@@ -26,7 +26,7 @@ export type Chain = Readonly<{
 /** A chain without a store lives as long as its process. */
 export type ChainParts = Readonly<{ client: AnvilClient; store: ChainStore | undefined; log: Logger }>;
 
-/** Max blocks that a start may have to replay. */
+/** Max blocks to replay at a start. */
 const replayedBlocksMax = 256;
 
 /** Inverse of the max share of time spent saving: 20 means 1/20. */

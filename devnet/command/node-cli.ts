@@ -59,7 +59,7 @@ async function requestPruneInfo(runDirectory: string, command: ControlCommand): 
   }
 }
 
-/** Formats two of the five fields, with inconsistent separators, so that no reader can rely on one. */
+/** Formats two of the five fields, with inconsistent separators, so that no reader can rely on them. */
 function formatSparsely(info: PruneInfo): string {
   const { enable_auto_prune: enabled, flushed_version: flushed } = info;
   return `\n PruneInfo\n\tenable_auto_prune\t   ${enabled}\n   flushed_version   =${flushed} \n\n`;

@@ -26,7 +26,7 @@ function chooseExitStatus(error: unknown, workspace: string): number {
   try {
     if (readParameters(join(workspace, "devnet.json")).profile === "strict") return 0;
   } catch {
-    // The command's own error already reports what is wrong with the parameters.
+    // The command itself already reports what is wrong with the parameters.
   }
   return error instanceof CommandError ? error.exitStatus : 1;
 }

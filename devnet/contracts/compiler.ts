@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 
 /** Contracts without a constructor. */
-const placed = [
+const contractsWithoutConstructor = [
   "Permit2",
   "ExactProxy",
   "UptoProxy",
@@ -18,7 +18,7 @@ const placed = [
 export type ContractsArtifact = Readonly<{
   compiler: string;
   /** Runtime code of contracts without a constructor. */
-  code: Readonly<Record<(typeof placed)[number], string>>;
+  code: Readonly<Record<(typeof contractsWithoutConstructor)[number], string>>;
   /** Code that creates the tokens. */
   creation: Readonly<Record<"Token" | "PlainToken", string>>;
 }>;
@@ -73,7 +73,9 @@ export function compileContracts(): ContractsArtifact {
     `0x${pickContract(contracts, name).evm[kind].object}`;
   return {
     compiler,
-    code: Object.fromEntries(placed.map((name) => [name, readCode(name)])) as ContractsArtifact["code"],
+    code: Object.fromEntries(
+      contractsWithoutConstructor.map((name) => [name, readCode(name)]),
+    ) as ContractsArtifact["code"],
     creation: { Token: readCode("Token", "bytecode"), PlainToken: readCode("PlainToken", "bytecode") },
   };
 }

@@ -15,7 +15,7 @@ import artifact from "./contracts.artifact.json" with { type: "json" };
 
 export type TokenGenesis = Readonly<{ chainId: number; holders: readonly Address[] }>;
 
-/** Amount that each holder gets on a new chain, in the token's smallest unit: a million tokens, with 6 decimals. */
+/** Initial amount of each holder, in the token's smallest unit: a million tokens, with 6 decimals. */
 const initialAmount = 1_000_000_000_000n;
 
 /** The same number of plain tokens, with 18 decimals. */
@@ -54,8 +54,8 @@ export async function signDeployments({ chainId, holders }: TokenGenesis): Promi
 }
 
 /**
- * Code of the devnet's own contracts, by address. The canonical contracts have the interface and the errors of the real ones, but not their
- * code, which belongs to others.
+ * Code of the devnet's own contracts, by address. The canonical contracts have the interface and errors of the real ones, but not their
+ * code, which has other copyright holders.
  */
 export const codeByAddress = new Map<Address, Hex>([
   [canonicalContracts.permit2.address, artifact.code.Permit2 as Hex],

@@ -7,7 +7,7 @@ import type { TokenGenesis } from "./deployment.ts";
 
 export type GenesisChain = Pick<Anvil, "request" | "checkpoint"> & Readonly<{ mine(): Promise<unknown> }>;
 
-/** The last contracts that a genesis deploys: a chain that has these has all of them. */
+/** The last contracts that a genesis deploys; a chain that has these has all others. */
 const addresses = [tokenAddress, plainTokenAddress, canonicalContracts.permit2Collector.address] as const;
 
 /**

@@ -64,8 +64,9 @@ function openNodeLog(runDirectory: string): AsyncDisposable & Readonly<{ log: Lo
 }
 
 /**
- * Watches the process that a node was prepared for; `gone` aborts once that process has exited. A node outlives the `ops` that started it, so nothing else tells the node that its
- * stack was killed with kill -9. A process that exited before the node started is not an owner: in that case, the node was started by hand.
+ * Watches the process that a node was prepared for; `gone` aborts once that process has exited. A node outlives the `ops` that started it,
+ * so only this watch detects that its stack was killed with kill -9. If the process exited before the node started, the node was started by
+ * hand and has no owner.
  */
 async function watchOwner(owner: ProcessIdentity | undefined): Promise<Disposable & Readonly<{ gone: AbortSignal }>> {
   const gone = new AbortController();
@@ -73,7 +74,7 @@ async function watchOwner(owner: ProcessIdentity | undefined): Promise<Disposabl
   const check = async () => {
     if (!(await isRunning(owner))) gone.abort(`process ${owner.pid}, which owns this node, has exited`);
   };
-  // A check that fails for lack of file descriptors is inconclusive; the next one may succeed.
+  // A check may fail for lack of file descriptors; the next one may succeed.
   const timer = setInterval(() => void check().catch(() => undefined), intervalMs).unref();
   return { gone: gone.signal, [Symbol.dispose]: () => clearInterval(timer) };
 }

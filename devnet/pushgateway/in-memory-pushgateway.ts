@@ -9,7 +9,7 @@ export type InMemoryPushgatewayOptions = Readonly<{
   listen: Readonly<{ host: string; port: number; requestTimeoutMs: number; bodyLimitBytes: number }>;
 }>;
 
-/** Labels by name; values in their escaped form, as between the quotes. */
+/** Labels by name; values are escaped, as between the quotes. */
 type Labels = ReadonlyMap<string, string>;
 
 /** A metric's comments and sample lines. */

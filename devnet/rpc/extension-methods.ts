@@ -24,8 +24,8 @@ type Block = RawBlock & Readonly<{ transactions: readonly Hex[] }>;
 type BlockState = Readonly<Record<string, Readonly<{ storage?: Readonly<Record<string, Hex>> }>>>;
 
 /**
- * Creates the methods that anvil lacks: those that the specification adds to Ethereum's, and those that return RLP. The specification
- * doesn't show the fields of the former's objects, so they are devnet values.
+ * Creates the methods that anvil lacks: the specification's additions to Ethereum's methods, and those that return RLP. The specification
+ * doesn't show the fields of the additions' objects, so they are devnet values.
  */
 export function createExtensionMethods(node: Node): Readonly<Record<string, Method>> {
   const { anvil, version, commit } = node;
@@ -47,7 +47,7 @@ export function createExtensionMethods(node: Node): Readonly<Record<string, Meth
     },
     debug_getBlockProof: async ([id]) => {
       const block = await readBlock(node, id);
-      // Bytes of a BLS12-381 key's and a signature's length; nothing verifies them.
+      // Bytes with the lengths of a BLS12-381 key and signature; nothing verifies them.
       const signers = validatorAddresses.slice(0, 3).map((address) => address.padEnd(98, "0"));
       return { ...identify(block), signers, aggregateSignature: `0x${block.hash.slice(2).repeat(3)}` };
     },

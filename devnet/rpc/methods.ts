@@ -91,8 +91,8 @@ const rejectSubscription: Method = async () => {
 };
 
 /**
- * Rejects, with geth's texts, a signed transaction for another chain (EIP-155), which anvil would answer with a hash and drop, and types
- * that the specification does not list. It lists legacy (an RLP list), EIP-2930 and EIP-1559.
+ * Rejects, with geth's messages, a signed transaction for another chain (EIP-155), for which anvil would return a hash and then drop it,
+ * and types other than the specification's: legacy (an RLP list), EIP-2930 and EIP-1559.
  *
  * @throws {RpcError} -32000.
  */
@@ -109,7 +109,7 @@ async function checkRawTransaction(raw: Hex, anvil: Node["anvil"]): Promise<void
     if (have === undefined || have === want) return;
     throw new RpcError(errorCode.server, `invalid sender: invalid chain id for signer: have ${have} want ${want}`);
   } catch (error) {
-    // The chain rejects what can't be parsed here.
+    // The chain rejects a transaction that can't be parsed here.
     if (!(error instanceof BaseError)) throw error;
   }
 }

@@ -23,7 +23,7 @@ export class RpcError extends Error {
 
 export type WireError = Readonly<{ code: number; message: string; data?: unknown }>;
 
-/** Geth's texts for rejected transactions, keyed by anvil's texts: clients recognize geth's. */
+/** Geth's messages for rejected transactions, which clients recognize, keyed by anvil's messages. */
 const gethTexts: Readonly<Record<string, string>> = {
   "transaction already imported": "already known",
   "Insufficient funds for gas * price + value": "insufficient funds for gas * price + value",

@@ -51,7 +51,7 @@ export async function startRpcServer(
   };
 }
 
-/** Describes the node's client. A strict node names the program that it was forked from, and not its own version. */
+/** Describes the node's client. A strict node reports the program that it was forked from, without its own version. */
 function describeClient(profile: NodeProfile, version: string, commit: string | undefined): string {
   if (profile === "strict") return "Reth/v1.3.12-abc/x86_64-linux";
   if (commit !== undefined) return `pharos/${commit}/linux`;

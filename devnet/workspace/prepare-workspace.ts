@@ -22,8 +22,8 @@ export type PrepareWorkspaceOptions = Readonly<{
 
 /**
  * Creates a node's workspace in the layout of its version: `node_cli`, `ops` and `node.conf` in the bin directory, keys, data directory.
- * Writes what belongs to the operator (`node.conf`, keys, data) only where absent; always rewrites the programs and the parameters, so a
- * call with another version is an upgrade. If the upgrade changes the layout, carries over the other layout's `node.conf`.
+ * Creates the operator's files (`node.conf`, keys, data) only where absent; always rewrites the programs and the parameters, so a call with
+ * another version is an upgrade. If the upgrade changes the layout, carries over the other layout's `node.conf`.
  */
 export async function prepareWorkspace(options: PrepareWorkspaceOptions): Promise<Workspace> {
   const { parameters, conf } = options;
@@ -51,7 +51,7 @@ async function writePrograms(workspace: Workspace, { version, profile }: NodePar
   const { binDirectory, opsDirectory, directory } = workspace;
   const family = findFamilyOfProfile(profile);
   const write = async (path: string, text: string) => {
-    // A real node's programs stay as installed: no start rewrites them.
+    // A real node's programs are not rewritten at a start.
     if (profile === "strict" && (await entryExists(path))) return;
     await replaceFile(path, text, { mode: 0o755 });
     await chmod(path, 0o755);

@@ -13,7 +13,7 @@ const separators = /[\s,]+/;
 
 /**
  * Reads keys from a list, separated by line breaks or commas; `settings.ts` defines its format. `<name>=<key>` is a key of the seller with
- * that name, if there is one; any other key is its own seller.
+ * that name, if there is one; any other key identifies a seller of its own.
  *
  * @throws {StartupError} when a named seller has no key, or a too short one.
  */

@@ -10,7 +10,7 @@ export type CallerInfo = Readonly<{
   seller?: string | undefined;
   /** Identifier of one sale of the seller; over HTTP, the `Idempotency-Key` header. */
   idempotencyKey?: string | undefined;
-  /** Whether the seller declares this a check of its terms with a made-up payment. */
+  /** Whether the seller marked the request as a check of its terms with a made-up payment. */
   isTermsCheck?: boolean | undefined;
   /** Caller's address, as a key of {@link toAddressKey}. */
   address?: string | undefined;
@@ -18,7 +18,7 @@ export type CallerInfo = Readonly<{
   request?: RequestTrace | undefined;
 }>;
 
-/** Identifier that a payer chose for a payment to one seller, and the fingerprint of what it pays for. Hexadecimal SHA-256. */
+/** Identifier that a payer chose for a payment to one seller, and the fingerprint of the purchase. Hexadecimal SHA-256. */
 export type BoundIdentifier = Readonly<{ id: string; fingerprint: string }>;
 
 /**
@@ -40,7 +40,7 @@ export type Caller = Readonly<{
   /** Whether the caller is known to the operator: it has an API key, or is part of this process. */
   isKnown?: boolean;
   request?: RequestTrace | undefined;
-  /** Key for fair scheduling of its calls to the chain, and a signal that aborts when no client waits for their results. */
+  /** Key for fair scheduling of the caller's calls to the chain, and a signal that aborts when no client waits for the results. */
   waiting?: Readonly<{ caller: string; signal: AbortSignal | undefined }>;
 }>;
 
@@ -106,7 +106,7 @@ export function findNetwork<Network extends Readonly<{ network: string }>>(
   return networks.find(({ network }) => network === requirements.network);
 }
 
-/** This caller's limit (429) or the global limit (503) is reached. Nothing was done; retry later. */
+/** This caller's limit (429) or the global limit (503) was reached. Nothing was done; retry later. */
 export class OverloadError extends Error {
   override readonly name = "OverloadError";
   readonly code: "seller_limit" | "overloaded";

@@ -15,10 +15,10 @@ export type JsonRpcObserver = (
 ) => void;
 
 /** Priorities of calls to the node: first watching, sending and tracking, then payments to settle, then payments to verify. */
-const lines = ["upkeep", "settling", "verifying"] as const;
+const callPriorities = ["upkeep", "settling", "verifying"] as const;
 
 export type CallLocation = Readonly<{
-  line: (typeof lines)[number];
+  line: (typeof callPriorities)[number];
   /** The caller that made the call; callers in a queue are served round-robin. */
   caller: string;
   signal?: AbortSignal | undefined;
@@ -31,10 +31,10 @@ export type CallLocation = Readonly<{
 export type BatchingClient = AsyncDisposable &
   Readonly<{
     /**
-     * Calls a method; without a `place`, on behalf of the process itself.
+     * Calls a method; without a `location`, on behalf of the process itself.
      *
      * @throws {ChainError} when the node returns no JSON-RPC response; its error responses are values.
-     * @throws {AbandonedError} when the place's signal aborts.
+     * @throws {AbandonedError} when the location's signal aborts.
      */
     call: (method: string, params: readonly unknown[], location?: CallLocation) => Promise<JsonRpcResponse>;
   }>;
@@ -48,7 +48,7 @@ type WaitingCall = Readonly<{
 }>;
 
 const defaultBatchCallsMax = 100;
-/** Max concurrent requests. Each priority leaves one of them free for every higher priority. */
+/** Max concurrent requests. Each priority leaves one request free for every higher priority. */
 export const requestsInFlightMax = 6;
 const waitingCallsMax = 20_000;
 const ownLocation: CallLocation = { line: "upkeep", caller: "" };
@@ -93,7 +93,7 @@ export function createBatchingClient(
 
   const flush = (): void => {
     isFlushPlanned = false;
-    for (const [rank, line] of lines.entries()) {
+    for (const [rank, line] of callPriorities.entries()) {
       while (queues[line].size > 0 && requestsInFlight < requestsInFlightMax - rank) {
         requestsInFlight += 1;
         void send(takeBatch(queues[line], batchCallsMax)).finally(() => {

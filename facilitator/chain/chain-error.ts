@@ -5,7 +5,7 @@ import type { JsonRpcFailure } from "#daemon/json-rpc.ts";
  */
 export type ChainFault = "unreachable" | "timeout" | "bad_answer" | "rejected" | "signer";
 
-/** The node is unreachable or its response unusable. This implies nothing about any payment; retry later. */
+/** The node is unreachable, or its response is unusable. This implies nothing about any payment; retry later. */
 export class ChainError extends Error {
   override readonly name = "ChainError";
   readonly code = "chain_unavailable";

@@ -135,7 +135,7 @@ it("starts when a signer has no gas, and reports how much to send it", async () 
   });
 });
 
-/** Ends only when aborted. */
+/** Waits until aborted. */
 const waitUntilCut: Pause = (_, signal) =>
   new Promise((resolve) => void signal?.addEventListener("abort", () => resolve()));
 

@@ -19,7 +19,7 @@ export type TokenDecimals = ReadonlyMap<Hex, number | undefined>;
 
 const watchIntervalMs = 10_000;
 const failedWatchIntervalMs = 500;
-/** Age from which the last success is outdated: two and a half missed checks. */
+/** Age from which the last success is outdated: two and a half check intervals. */
 const successAgeMaxMs = 2.5 * watchIntervalMs;
 
 export type ChainWatchDependencies = Readonly<{
@@ -28,7 +28,7 @@ export type ChainWatchDependencies = Readonly<{
   signers: SignerWatch;
   clock: () => number;
   monotonicMs: () => number;
-  /** Aborts when the process stops; a check interrupted by this implies nothing about the chain. */
+  /** Aborts when the process stops; an interrupted check implies nothing about the chain. */
   signal?: AbortSignal;
   log: Logger;
   pause?: Pause;
@@ -80,7 +80,7 @@ export async function startChainWatch(
     chainCheck: () => expire({ ok: problem === undefined, message: problem ?? `chain ${options.chainId} answers` }),
     signerCheck: () => expire(signers.check()),
     decimals: (): TokenDecimals => contracts?.decimals ?? unknownDecimals,
-    /** The chain's canonical contracts and the wallet factories, by lowercase address; undefined until the chain was checked. */
+    /** The chain's canonical contracts and the wallet factories, by lowercase address; undefined until the chain has been checked. */
     contracts: (): ReadonlySet<string> | undefined => contracts?.contracts,
     [Symbol.asyncDispose]: () => repetition[Symbol.asyncDispose](),
   };
@@ -99,7 +99,7 @@ type ExpectedChain = Readonly<{
   walletFactories: readonly Hex[];
 }>;
 
-/** If the newest block is older, the node counts as behind its chain, and may not have the tokens yet. */
+/** A node whose newest block is older counts as behind its chain, and may not have the tokens yet. */
 const headAgeMaxMs = 120_000;
 
 /**
@@ -170,7 +170,7 @@ export async function readTokenDecimals(
   const foundSeparator = await read(domainSeparatorCall);
   if (foundSeparator === "0x")
     throw new StartupError(`there is no token at ${address} on chain ${chainId}; correct assets.`);
-  // A token without DOMAIN_SEPARATOR() reverts; then name and version are verified only by a payment.
+  // A token without DOMAIN_SEPARATOR() reverts, so only a payment verifies the name and version.
   if (foundSeparator === undefined || foundSeparator === separator) {
     const decimals = Number((await read(decimalsCall)) ?? Number.NaN);
     return decimals <= decimalsMax ? decimals : undefined;

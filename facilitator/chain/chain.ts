@@ -63,12 +63,12 @@ export type SendOutcome = Readonly<
 /** Chain node. Concurrent calls share one request. Each method throws `ChainError` without a usable response. */
 export type Chain = ReturnType<typeof createChain>;
 
-type Located = Readonly<{ transactionHash: Hex }>;
+type EventLocation = Readonly<{ transactionHash: Hex }>;
 
 /** Max blocks of one query for events, by the specification. */
 export const logBlocksMax = 100;
 
-/** Creates a chain from a JSON-RPC client, for calls with the given `place`, or as the process itself without one. */
+/** Creates a chain from a JSON-RPC client, for calls with the given `location`; without one, on behalf of the process itself. */
 export function createChain({
   rpc,
   location,
@@ -97,7 +97,7 @@ export function createChain({
     /** Returns a contract's code, `0x` for an account without any. */
     code: (account: Hex): Promise<Hex> => query("eth_getCode", [account, "latest"], hexData),
     send: async (raw: Hex): Promise<SendOutcome> => readSendOutcome(await call("eth_sendRawTransaction", [raw])),
-    /** Simulates a call in the next block. Uses `pending`, because at `latest` some nodes use the time of a long-past block. */
+    /** Simulates a call in the next block. Uses `pending`, because for `latest` some nodes use the time of an old block. */
     simulate: (message: MessageCall): Promise<JsonRpcResponse> =>
       call("eth_call", [buildCallObject(message), "pending"]),
     estimateGas: (message: MessageCall): Promise<JsonRpcResponse> =>
@@ -111,7 +111,7 @@ export function createChain({
       topics: readonly (Hex | readonly Hex[] | null)[],
       headNumber: number,
       from: number = 0,
-    ): Promise<readonly (ContractLog & Located)[]> => {
+    ): Promise<readonly (ContractLog & EventLocation)[]> => {
       const fromBlock = formatQuantity(Math.max(from, headNumber - logBlocksMax + 1));
       const filter = { address, topics, fromBlock, toBlock: formatQuantity(headNumber) };
       return query("eth_getLogs", [filter], z.array(logSchema.extend({ transactionHash: hexData })));
@@ -151,7 +151,7 @@ function requireResult<Output>(method: string, response: JsonRpcResponse, schema
   throw new ChainError("bad_answer", `the node's response to ${method} is malformed`);
 }
 
-// JSON-RPC has no codes for these errors; the texts are those of geth, which anvil, erigon, reth and nethermind share or vary.
+// JSON-RPC has no codes for these errors. The messages are geth's; those of anvil, erigon, reth and nethermind are the same or similar.
 const alreadyKnown = /already known|already imported|known transaction|already in mempool|alreadyknown/i;
 const nonceTaken =
   /nonce too low|nonce is too low|nonce has already been used|replacement transaction underpriced|oldnonce/i;

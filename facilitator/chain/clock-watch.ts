@@ -1,10 +1,10 @@
 import type { Logger } from "#daemon/log/log.ts";
 import type { Chain } from "./chain.ts";
 
-/** Difference from the chain's clock above which payments that are valid for a minute, as most are, would be rejected. */
+/** Max difference from the chain's clock: above it, payments that are valid for a minute, as most are, would be rejected. */
 const differenceMaxMs = 45_000;
 
-/** Time after its arrival for which a block says something about the clock: a chain that mines on demand may add no other one. */
+/** How long after its arrival a block is evidence about the clock: a chain that mines on demand may have no newer block. */
 const recentMs = 60_000;
 
 /** Newest block, and the time of the last check before it arrived; undefined for the first block that was seen. */
@@ -49,7 +49,7 @@ export function createClockWatch({
       return undefined;
     }
     const isAhead = aheadMs > 0;
-    // The difference varies with each block; the message stays.
+    // The difference varies with each block, but the message should not.
     if (lastState?.isAhead === isAhead) return lastState.problem;
     const where = `${Math.round(Math.abs(aheadMs) / 1_000)} s ${isAhead ? "ahead of" : "behind"} the chain's newest block`;
     const effect = isAhead ? "expired" : "not yet valid";

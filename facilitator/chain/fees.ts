@@ -9,7 +9,7 @@ export type FeeQuotes = ReturnType<typeof createFeeQuotes>;
 
 const quoteAgeMaxMs = 2_000;
 
-/** Quotes twice the base fee plus the node's tip, which outlasts six full blocks, capped at `maxFeePerGasGwei`. */
+/** Quotes twice the base fee plus the node's tip, which suffices for six full blocks, capped at `maxFeePerGasGwei`. */
 export function createFeeQuotes(
   { maxFeePerGasGwei }: Readonly<{ maxFeePerGasGwei: number }>,
   { chain, monotonicMs }: Readonly<{ chain: Chain }> & Pick<Clock, "monotonicMs">,

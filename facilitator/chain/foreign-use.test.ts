@@ -10,7 +10,7 @@ const transactionHash: Hex = `0x${"cc".repeat(32)}`;
 const receipt: Receipt = { status: 1, blockNumber: 90, transactionHash, gasUsed: 1n, logs: [] };
 const nonce = 0x5_03n;
 
-/** A chain on which the payer cancelled the Permit2 nonces of a mask in a word. */
+/** A chain on which the payer cancelled the Permit2 nonces that the mask selects in a word. */
 function createChain(word: bigint, mask: bigint): Pick<Chain, "recentLogs" | "receipt" | "transactionCall"> {
   return {
     recentLogs: async (contract, topics) => {

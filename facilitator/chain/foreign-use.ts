@@ -16,7 +16,7 @@ type ForeignUse = Readonly<{ receipt: Receipt; isPaid: boolean }>;
 
 /**
  * Finds a recent third-party transaction that executed a payment or cancelled its authorization: anyone may submit an EIP-3009
- * authorization, or a Permit2 payment of scheme `exact`. Returns undefined if the node knows none.
+ * authorization, or a Permit2 payment of scheme `exact`. Returns undefined if the node finds none.
  *
  * @throws {ChainError} when the node doesn't respond.
  */
@@ -42,7 +42,7 @@ async function findPermit2Use(
   chain: Pick<Chain, "recentLogs" | "transactionCall">,
 ): Promise<Hex | undefined> {
   const { asset, payer } = transfer;
-  // Only the facilitator that the payer named can settle a payment with a maximum.
+  // Only the facilitator named in the payment can settle a payment with a maximum.
   const recipients = isSameHex(transfer.contract, permit2Proxies.upto) ? [] : listRecipients(transfer);
   if (recipients.length === 0) return undefined;
   let remainingMax = foreignMax;

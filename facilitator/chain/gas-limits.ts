@@ -33,7 +33,7 @@ const estimateSchema = z
   .regex(/^0x[0-9a-fA-F]{1,16}$/)
   .transform(BigInt);
 
-/** Creates the gas limits of transactions; `signer` is the sender used in simulations, on behalf of any submitting account. */
+/** Creates the gas limits of transactions; `signer` is the sender in simulations, whichever account submits the transaction. */
 export function createGasLimits(
   { gasLimit, gasMarginPercent, entriesMax }: GasLimitOptions,
   { signer, fees, monotonicMs }: Readonly<{ signer: Hex; fees?: FeeQuotes }> & Pick<Clock, "monotonicMs">,
@@ -124,7 +124,7 @@ function createRecentEstimates(
   };
   return {
     find,
-    /** One payer's expensive wallet must not raise the limit of other payers' payments: a payment that needs more is estimated anyway. */
+    /** One payer's expensive wallet must not raise the limit of other payers' payments; a payment that needs more is estimated anyway. */
     keepLeast: (name: string, gas: bigint): void => {
       const known = find(name);
       if (known === undefined || gas < known) retainNewest(estimates, name, { gas, atMs: monotonicMs() }, entriesMax);
@@ -156,8 +156,8 @@ type MinedPart = Readonly<{
 }>;
 
 /**
- * Computes the signer's gas cost of a settlement, in wei: for the whole limit of each transaction if the chain charges
- * that. Settlements that share a transaction have equal shares, which add up to its cost.
+ * Computes the signer's gas cost of a settlement, in wei, based on each transaction's gas limit if the chain charges the whole limit.
+ * Settlements that share a transaction have equal shares, which add up to its cost.
  */
 export function computeGasCost(
   attempts: readonly MinedPart[],

@@ -54,7 +54,7 @@ test("fails over to the second node, and returns to the first after its recovery
   expect(events()).toEqual(["node-failed http://first", "node-recovered http://first"]);
 });
 
-test("fails over from a node after its callers gave up only if a probe fails, too", async () => {
+test("fails over from a node whose callers gave up only if a probe fails, too", async () => {
   const [first, second] = [createNode("first"), createNode("second")];
   const { ask, abortPost, time } = open(first, second);
   time.nowMs = 5_000;

@@ -18,7 +18,7 @@ export type HttpTransport = AsyncDisposable &
   }>;
 
 const responseBytesMax = 32 * 1024 * 1024;
-/** The first request on a keep-alive connection that the node has just closed fails; one retry gets a new connection. */
+/** A request fails if the node has just closed its keep-alive connection; one retry gets a new connection. */
 const connectionRetriesMax = 1;
 
 export function createHttpTransport({ url, timeoutMs, connectionsMax }: HttpTransportOptions): HttpTransport {
@@ -75,8 +75,8 @@ const nodeFaults: ReadonlySet<ChainFault> = new Set(["unreachable", "timeout", "
 type NodeState = UpstreamNode & { isHealthy: boolean; isChecked: boolean; probedAtMs: number };
 
 /**
- * Creates a transport that uses the first healthy node of several, in their order. A request that a node fails goes to the next one; the
- * failed node is probed (`eth_chainId`) until it responds. A node other than the first is used only after its chain id was checked. All
+ * Creates a transport that uses the first healthy node of several, in their order. A request that fails is sent to the next node; the
+ * failed node is probed (`eth_chainId`) until it responds. The chain id of every node but the first is checked before it is used. All
  * requests can be repeated on another node: reads have no effect, and the chain accepts a signed transaction only once.
  */
 export function createFailover(
@@ -111,7 +111,7 @@ export function createFailover(
     node.probedAtMs = monotonicMs();
   };
 
-  /** Probes a node that failed, or whose callers gave up: they may have left, or the node may hang. */
+  /** Probes a node that failed, or whose callers gave up: either they disconnected, or the node hangs. */
   const scheduleProbe = (node: NodeState): void => {
     if (monotonicMs() - node.probedAtMs < retryAfterMs) return;
     const recover = (isRight: boolean): void => {

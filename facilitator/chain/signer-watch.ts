@@ -54,11 +54,11 @@ export function createSignerWatch(
     log.warn({ event: "signer-unusable", ...where, problem }, `${effect}: ${problem}`);
   };
   /**
-   * Returns why the given account, or without one every account, can't settle: too little for gas, or a key that can't sign. Undefined if
+   * Returns why the given account (or, without one, every account) can't settle: too little for gas, or a key that can't sign. Undefined if
    * it can, or if this is unknown.
    */
   const shortage = (requested?: Hex): string | undefined => {
-    const requestedAccounts = findAsked(accounts, requested);
+    const requestedAccounts = findRequested(accounts, requested);
     const problems = requestedAccounts.flatMap((account) => explain(account) ?? []);
     return problems.length === requestedAccounts.length ? problems.join("; ") : undefined;
   };
@@ -80,11 +80,11 @@ export function createSignerWatch(
     },
     shortage,
     /**
-     * Returns whether an account that can settle (the given one, or any) can pay for that much gas; true while this is
-     * unknown. A transaction of several claims may need more than one settlement.
+     * Returns whether an account that can settle (the given one, or any) can pay for that much gas; true while this is unknown. A
+     * transaction with several claims may need more gas than one settlement.
      */
     canPay: (gas: bigint, requested?: Hex): boolean =>
-      findAsked(accounts, requested).some(
+      findRequested(accounts, requested).some(
         (account) => explain(account) === undefined && (account.balance ?? Infinity) >= gas * gasPrice,
       ),
     /** Suspends an account until the next {@link SignerWatch.look} finds that it can settle. */
@@ -106,7 +106,7 @@ export function createSignerWatch(
   };
 }
 
-function findAsked(accounts: readonly Account[], requested: Hex | undefined): readonly Account[] {
+function findRequested(accounts: readonly Account[], requested: Hex | undefined): readonly Account[] {
   return accounts.filter(({ signer }) => requested === undefined || isSameHex(signer.address, requested));
 }
 

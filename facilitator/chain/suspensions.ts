@@ -30,7 +30,7 @@ export type SuspensionDependencies = Pick<Clock, "monotonicMs"> &
 
 const hourMs = 3_600_000;
 const suspension = { initialMs: 60_000, maxMs: hourMs };
-/** Shorter, because it also affects payers that never failed but share the same contract code. */
+/** Shorter, because it also affects payers that never failed but have the same contract code. */
 const codeSuspension = { initialMs: 60_000, maxMs: 600_000 };
 const entriesMax = 1_000;
 const wastedMax = 3;
@@ -90,9 +90,9 @@ export function createSuspensions({ monotonicMs, log, hasPaid }: SuspensionDepen
       for (const kind of ["token", "payer"] as const) entries.delete(buildName(kind, parties));
     },
     /**
-     * Returns why a payment is rejected now; never for transfers within channels, which are not payments. Also rejects
-     * wallets that never paid here: those with the same code share their failures, and all of them share an hourly
-     * budget, because anyone can create any number of wallets.
+     * Returns why a payment is rejected now; never for transfers within channels, which are not payments. Also rejects wallets that never
+     * paid here: failures count for all wallets with the same code, and all wallets share an hourly limit, because anyone can create any
+     * number of them.
      *
      * @throws {ChainError} when the node doesn't respond, and {StoreError} when the ledger doesn't.
      */

@@ -26,7 +26,7 @@ export type TransactionSigner = Readonly<{
   check: () => Promise<void>;
 }>;
 
-/** Signing accounts of one chain. The first one has every capability that any of them has. */
+/** Signing accounts of one chain. The first one can do whatever any of them can. */
 export type TransactionSigners = readonly [TransactionSigner, ...TransactionSigner[]];
 
 /** Signature by secp256k1: 64 bytes with a low `s` (EIP-2), and the parity of the point's `y`. */

@@ -62,7 +62,7 @@ test("in a foreign transaction, requires the authorization's use right before th
   );
 });
 
-test("accepts a deposit by the transfer to its collector, a refund or settle by the contract's", async () => {
+test("accepts a deposit by the transfer to its collector, and a refund or settle by the contract's transfer", async () => {
   const collector = canonicalContracts.erc3009Collector.address;
   const config = {
     payer,

@@ -41,7 +41,7 @@ export function isWithinChannels(transfer: Parameters<typeof readChannelCall>[0]
   return call !== undefined && call.kind !== "deposit";
 }
 
-/** Returns the contract that accepts each of a payer's nonces once. */
+/** Returns the contract that accepts each of a payer's nonces only once. */
 export function getNonceSpace(transfer: Pick<Transfer, "asset" | "contract" | "callData">): Hex {
   if (isWithinChannels(transfer)) return channelsAddress;
   return usesPermit2(transfer) ? permit2Address : transfer.asset;
@@ -120,7 +120,7 @@ export function showsTransfer(
 ): boolean {
   const call = readChannelCall(transfer);
   if (!isWithinChannels(transfer)) return receipt.logs.some((log) => isTransfer(log, transfer));
-  // The amount may have grown with another claim since it was read, so any transfer to the recipient counts.
+  // Another claim may have increased the amount since it was read, so any transfer to the recipient counts.
   const { asset, payer, payTo } = transfer;
   const recipient = call?.kind === "refund" ? payer : payTo;
   const topics = [transferTopic, encodeAddressTopic(channelsAddress), encodeAddressTopic(recipient)];
@@ -144,12 +144,12 @@ export function getNamedSigner({ contract, callData }: Pick<Transfer, "contract"
   return isSameHex(contract, permit2Proxies.upto) ? readNamedFacilitator(callData) : undefined;
 }
 
-/** Returns whether a payment can share a transaction: the contract moves tokens for any caller. */
+/** Returns whether a payment can share a transaction, because its contract moves tokens for any caller. */
 export function canShareTransaction({ asset, contract }: Pick<Transfer, "asset" | "contract">): boolean {
   return isSameHex(contract, asset) || isSameHex(contract, permit2Proxies.exact);
 }
 
-/** Returns whether a receipt would show both payments alike: Permit2 logs no nonce. */
+/** Returns whether the receipts of two payments would be indistinguishable, because Permit2 logs no nonce. */
 export function areIndistinguishable(a: Transfer, b: Transfer): boolean {
   if (!usesPermit2(a) && !usesPermit2(b)) return false;
   const [one, otherTransfer] = [a, b].map(({ asset, payer, payTo, amount }) => `${asset} ${payer} ${payTo} ${amount}`);

@@ -27,10 +27,10 @@ type Comparison = "agrees" | "differs" | "not found" | "pending";
 
 type Receipts = ReadonlyMap<Hex, Receipt>;
 
-type Found = ExportedSettlement & Readonly<{ receipts: Receipts; gas: bigint; key: PaymentKey; claim: string }>;
+type ExportRow = ExportedSettlement & Readonly<{ receipts: Receipts; gas: bigint; key: PaymentKey; claim: string }>;
 
 /** Columns of the export; programs read them by name. */
-const columns: Readonly<Record<string, (foundSettlements: Found) => string>> = {
+const columns: Readonly<Record<string, (foundSettlements: ExportRow) => string>> = {
   time: ({ finishedAtMs, settlement: { begunAtMs } }) => new Date(finishedAtMs ?? begunAtMs).toISOString(),
   seller: ({ seller = "" }) => seller,
   payment: ({ key }) => namePayment(key),
@@ -91,7 +91,7 @@ async function exportNetwork(
     const hashes = [...new Set(page.flatMap(listTransactions))];
     const minedReceipts = await Promise.all(hashes.map((hash) => chain.receipt(hash)));
     const receipts = new Map(minedReceipts.flatMap((one) => (one === undefined ? [] : [[one.transactionHash, one]])));
-    const find = async (settlement: ExportedSettlement): Promise<Found> => {
+    const find = async (settlement: ExportedSettlement): Promise<ExportRow> => {
       const { asset, payer, authorizationNonce: nonce } = settlement.settlement;
       const key = { network: `eip155:${chainId}`, asset, payer, nonce };
       const gas = computeGasCost(settlement.attempts, receipts, { chargesGasLimit });
@@ -113,7 +113,7 @@ function listTransactions({ attempts, recorded, refund }: ExportedSettlement): r
   return [...attempts.map(({ hash }) => hash), ...of.filter((hash) => hash !== undefined)];
 }
 
-function compare({ settlement, attempts, recorded, receipts }: Found): Comparison {
+function compare({ settlement, attempts, recorded, receipts }: ExportRow): Comparison {
   if (recorded.state === "settled") {
     const receipt = receipts.get(recorded.transaction);
     if (receipt === undefined) return "not found";
@@ -127,7 +127,7 @@ function compare({ settlement, attempts, recorded, receipts }: Found): Compariso
   return isCharged ? "differs" : "agrees";
 }
 
-function compareRefund({ refund, receipts }: Found): Comparison | "" {
+function compareRefund({ refund, receipts }: ExportRow): Comparison | "" {
   if (refund === undefined) return "";
   const receipt = receipts.get(refund.transaction);
   if (refund.state === "sent") return "pending";
@@ -135,7 +135,7 @@ function compareRefund({ refund, receipts }: Found): Comparison | "" {
   return (receipt.status === 1) === (refund.state === "refunded") ? "agrees" : "differs";
 }
 
-/** Matches text that a spreadsheet would run as a formula (OWASP, "CSV Injection"). */
+/** Matches text that a spreadsheet would evaluate as a formula (OWASP, "CSV Injection"). */
 const formula = /^[=+\-@\t\r]/;
 
 /** Formats one record of CSV (RFC 4180). Text that looks like a formula gets a leading apostrophe. */

@@ -58,7 +58,7 @@ export async function openLedgerAccess({
   const networks = listNetworks({ ...settings, assets });
   await using resources = new AsyncDisposableStack();
   const log = createLog({ service: "facilitator", level: "silent" });
-  // Shared, like the ledger during a hot restart.
+  // Shared, as during a hot restart.
   const remedy = "stop the facilitator, or run it with --hot-restart";
   const { store } = await openLedgerStore({ ...ledger, isHandedOver: true, remedy }, { log });
   resources.use(store);

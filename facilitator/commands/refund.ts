@@ -14,7 +14,7 @@ import { showsTransfer } from "../chain/transfer-method.ts";
 import type { NetworkOptions } from "../network-options.ts";
 import type { LedgerAccess } from "./open-ledger-access.ts";
 
-/** Refund request: a payment, by its name or its settlement's id; without an amount, all of it. */
+/** Refund request: a payment, by its name or its settlement's id, and the amount; default: all of it. */
 export type RefundRequest = Readonly<{
   payment: string;
   amount: bigint | undefined;
@@ -38,7 +38,7 @@ export class RefundError extends Error {
   readonly code = "not_refunded";
 }
 
-type Case = Readonly<{
+type RefundCase = Readonly<{
   settlement: Settlement;
   network: NetworkOptions;
   chain: Chain;
@@ -56,7 +56,7 @@ const pollMs = 500;
  */
 export async function refundPayment(request: RefundRequest, dependencies: RefundDependencies): Promise<void> {
   const { store, clock, output } = dependencies;
-  const paidSettlement = await findPaid(request.payment, dependencies);
+  const paidSettlement = await findPaidSettlement(request.payment, dependencies);
   if (paidSettlement === undefined)
     throw new RefundError(
       `the ledger has no settled payment ${request.payment}; "gatehouse ledger export" lists them.`,
@@ -73,7 +73,7 @@ export async function refundPayment(request: RefundRequest, dependencies: Refund
     );
   const refunds = createRefundStore({ chainId: network.chain.id }, { store, clock });
   const { chain } = await dependencies.connect(network);
-  const refundCase: Case = { settlement, signer, refunds, chain, network };
+  const refundCase: RefundCase = { settlement, signer, refunds, chain, network };
   const record = await refunds.find(settlement.id);
   if (
     record !== undefined &&
@@ -91,13 +91,13 @@ export async function refundPayment(request: RefundRequest, dependencies: Refund
   return follow(await recordRefund(sign, lostHash, refundCase, dependencies), refundCase, dependencies);
 }
 
-/** Max attempts to find a nonce that no other refund of the payee has, while that one is sent. */
+/** Max attempts to find a nonce without another refund by the payee. */
 const noncesMax = 10;
 
 async function recordRefund(
   sign: () => Promise<SignedRefund>,
   lostHash: Hex | undefined,
-  { refunds }: Case,
+  { refunds }: RefundCase,
   { pause, signal }: RefundDependencies,
 ): Promise<Refund> {
   for (let attempt = 1; ; attempt += 1) {
@@ -114,7 +114,7 @@ async function recordRefund(
   }
 }
 
-async function findPaid(payment: string, { networks, store }: LedgerAccess) {
+async function findPaidSettlement(payment: string, { networks, store }: LedgerAccess) {
   for (const network of networks) {
     const settlement = await findSettled(payment, { chainId: network.chain.id }, { store });
     if (settlement !== undefined) return { network, settlement };
@@ -122,9 +122,11 @@ async function findPaid(payment: string, { networks, store }: LedgerAccess) {
   return undefined;
 }
 
-/** Shows what a refund costs. Returns what signs it with the payee's next nonce; undefined if that is not confirmed. */
+/**
+ * Shows what a refund costs. Returns a function that signs it with the payee's next nonce; undefined if the operator does not confirm it.
+ */
 async function planRefund(
-  { settlement, signer, chain, network }: Case,
+  { settlement, signer, chain, network }: RefundCase,
   { amount = settlement.amount }: RefundRequest,
   { monotonicMs, output, confirm }: RefundDependencies,
 ): Promise<(() => Promise<SignedRefund>) | undefined> {
@@ -168,7 +170,7 @@ function encodeTransfer(to: Hex, amount: bigint): Hex {
 /** Sends a recorded refund, repeatedly if necessary, until its outcome is on the chain and recorded. */
 async function follow(
   refund: Refund,
-  { settlement, network, chain, signer, refunds }: Case,
+  { settlement, network, chain, signer, refunds }: RefundCase,
   { output, monotonicMs, pause, signal }: RefundDependencies,
 ): Promise<void> {
   const { hash, amount, nonce } = refund;
@@ -203,7 +205,7 @@ async function follow(
 
 /** Returns whether a transaction can no longer be mined, because its nonce is used. */
 async function hasLost(refund: Refund, signer: TransactionSigner, chain: Chain): Promise<boolean> {
-  // In this order, because a transaction mined in between has a receipt.
+  // In this order, because a transaction mined between the two queries has a receipt.
   return (await isNonceUsed(refund, signer, chain)) && (await chain.receipt(refund.hash)) === undefined;
 }
 

@@ -13,7 +13,7 @@ export type ContractsOptions = Readonly<{ rpcUrl: string; contracts: readonly Ca
 export type DeployOptions = ContractsOptions &
   Readonly<{
     privateKey: Hex;
-    /** Contents of files with init code, with a salt and init code, or with a signed transaction. */
+    /** File contents: init code, a salt and init code, or a signed transaction. */
     initCodes: readonly Hex[];
     /** Archive-node URLs of the chains whose contract creations are copied. */
     copyFrom: readonly string[];
@@ -105,9 +105,9 @@ function reject(output: CommandOutput, message: string): number {
   return exitStatus.error;
 }
 
-type Run = () => Promise<number>;
+type CommandRun = () => Promise<number>;
 
-async function reportFailure(command: string, rpcUrl: string, output: CommandOutput, run: Run): Promise<number> {
+async function reportFailure(command: string, rpcUrl: string, output: CommandOutput, run: CommandRun): Promise<number> {
   try {
     return await run();
   } catch (error) {

@@ -39,7 +39,7 @@ const saltBytes = 32;
 
 /**
  * Reads `bytes` as the creation of the contract at `address`: init code, a salt and init code, or a signed transaction. The address is
- * computed from the bytes, so any other bytes return undefined.
+ * computed from the bytes; returns undefined if it differs.
  */
 export async function readCreation(address: Address, bytes: Hex): Promise<Creation | undefined> {
   if (!isHex(bytes) || size(bytes) <= saltBytes) return undefined;

@@ -45,7 +45,7 @@ export async function planDeployment(
   parts: PlanParts,
 ): Promise<DeploymentPlan> {
   const estimatedFees = await parts.chain.estimateFeesPerGas();
-  // Twice as much: the fees may rise while the operator reads the plan.
+  // Doubled, because the fees may rise while the operator reads the plan.
   const fees = { ...estimatedFees, maxFeePerGas: 2n * estimatedFees.maxFeePerGas };
   const { address: deployer } = canonicalContracts.create2Deployer;
   const steps: PlannedStep[] = [];
@@ -158,7 +158,7 @@ export async function deployContracts({ steps, fees }: DeploymentPlan, parts: De
   for (const step of steps) {
     const { name, address: at } = step.contract;
     const failure = await deploy(step).catch((error: unknown) => error);
-    // If another run has deployed the contract meanwhile, a failure of this transaction does not matter.
+    // This transaction may fail because another run has deployed the contract in the meantime.
     if ((await chain.getCode({ address: at })) === undefined)
       throw failure ?? new DeploymentError(`${name} has no code at ${at} after its transaction`);
     report(`${name} is deployed at ${at}`);

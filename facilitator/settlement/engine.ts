@@ -26,7 +26,7 @@ export async function startSettlementProcess(context: SettlementContext, ledger:
   const unfinishedSettlements = (await ledger.unfinished()).filter(({ attempts }) => attempts.length > 0);
   const book = createInFlightSettlements(context);
   const funds = createPayerFunds(context);
-  /** Tokens whose receipts show which of several payments were executed, in lower case; at most the accepted ones. */
+  /** Accepted tokens whose receipts show which of several payments were executed, in lower case. */
   const loggingAssets = new Set<string>();
   const logsUses = (asset: Hex) => loggingAssets.has(asset.toLowerCase());
   const recordUses = (asset: Hex) => void loggingAssets.add(asset.toLowerCase());
@@ -74,7 +74,10 @@ export type Engine = AsyncDisposable &
     settling: () => SettlementProcess | undefined;
     /** Returns whether the ledger is usable, from cached state. */
     readiness: () => ReadinessCheck;
-    /** Yields settlement to another replica, immediately and permanently; settlements requested here are recorded for it, and their outcomes reported. */
+    /**
+     * Yields settlement to another replica, immediately and permanently; settlements requested here are recorded for that replica, and
+     * their outcomes are still reported.
+     */
     yieldTerm: () => Promise<void>;
   }>;
 
@@ -93,7 +96,7 @@ export async function startSoleEngine(
     ...createSettler(context, { ...settlementProcess, ledger, ownership }),
     progress: async ({ id }) => {
       const inFlight = book.get(id);
-      // Until the ledger was read, the owner is the last caller, which may have sent a copy of a payment settled long ago.
+      // Until the ledger has been read, the owner is the last caller, which may have sent a copy of a payment settled long ago.
       const isKnown = inFlight !== undefined && (inFlight.unrecorded || inFlight.signed);
       const recordedProgress = isKnown ? undefined : await ledger.progress(id);
       return recordedProgress ?? (inFlight && { state: "begun", owner: inFlight.owner });
@@ -107,10 +110,10 @@ export async function startSoleEngine(
   };
 }
 
-/** Max interval; it doubles up to this while checks fail. */
+/** Max interval, to which it doubles while checks fail. */
 const failedIntervalMaxMs = 2_000;
 
-/** Creates a shared polling loop for everything awaited; it is idle while nothing is, until it is woken. */
+/** Creates a polling loop shared by all waiters; it is idle while there are none, until it is woken. */
 export function createPollLoop(
   intervalMs: number,
   { hasWork, poll }: Readonly<{ hasWork: () => boolean; poll: () => Promise<void> }>,

@@ -32,14 +32,14 @@ const settlementAgeMinMs = 30_000;
 const comparedMax = 500;
 const recheckedMax = 100;
 const knownMax = 1_000;
-/** Concurrent calls share JSON-RPC batches with the payments' calls; this small number leaves capacity for those. */
+/** These calls share JSON-RPC batches with the payments' calls, so their number is small. */
 const concurrentReceiptsMax = 20;
 
 /**
  * Compares the ledger with the chain: each settlement of the last hour must have a receipt of a successful transaction with the transfer.
  * Each check continues where the previous one stopped, from the oldest to the newest and then again. A mismatch counts for an hour, or
- * until the chain has the settlement, so that an alert that waits for minutes sees it. Changes nothing: the operator decides which of the
- * two is correct. Disposal stops it.
+ * until the chain has the settlement, so that an alert that waits for minutes sees it. Changes nothing: the operator decides whether ledger
+ * or chain is correct. Disposal stops it.
  */
 export function startLedgerComparison(
   { chainId, compareIntervalMs }: Readonly<{ chainId: number; compareIntervalMs: number }>,
@@ -134,6 +134,6 @@ export function describeMissingOnChain(
 ): string | undefined {
   if (receipt === undefined) return noReceipt;
   if (receipt.status !== 1) return "a transaction that was reverted";
-  // The settlement's transaction may come from a third party that executed the same authorization; it contains the same transfer.
+  // The transaction may be that of a third party that executed the same authorization; it contains the same transfer.
   return showsTransfer(receipt, settlement) ? undefined : "a transaction without the transfer";
 }

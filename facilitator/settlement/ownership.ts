@@ -5,14 +5,14 @@ import type { SettleResult } from "#x402/payment-result.ts";
 
 /**
  * Ownership of recorded settlements. The first call of `/settle` owns the payment: the statement that records the settlement also writes
- * column `owner`. Only its owner gets a success, so that one payment never pays two sellers, or one seller twice. If the owner has
- * disclaimed it, the column is empty, and the next caller can acquire it.
+ * column `owner`. Only the owner gets a success, so that one payment never pays two sellers, or one seller twice. If the owner has
+ * disclaimed the payment, the column is empty, and the next caller can acquire it.
  */
 export type Ownership = ReturnType<typeof createOwnership>;
 
 export type NotesLocation = Readonly<{ fromMs: number; beforeMs: number }>;
 
-/** Owner recorded for settlements that can no longer be owned; no caller has this name. */
+/** Owner recorded for settlements that no caller can own any more; no caller has this name. */
 const closedMark = "closed";
 
 const acquireSql = `UPDATE settlement SET owner = $3 WHERE chain_id = $1 AND id = $2 AND (owner IS NULL OR owner = $3)`;
@@ -20,8 +20,8 @@ const releaseSql = "UPDATE settlement SET owner = NULL WHERE chain_id = $1 AND i
 const closeSql = `UPDATE settlement SET owner = '${closedMark}' WHERE chain_id = $1 AND id = $2 AND owner = $3`;
 
 /**
- * Max verification records per payer. A client that can pay once can sign any number of payments, each with any number of identifiers, and
- * have them verified for free. A settlement's end removes its records.
+ * Max verification records per payer. A client with funds for one payment can sign any number of them, each with any number of identifiers,
+ * and have them verified for free. Records are deleted when the settlement ends.
  */
 export const payerNotesMax = 500;
 
@@ -35,7 +35,7 @@ const forgetLaterSql = `UPDATE verification SET times = times - 1 WHERE ${ofVeri
 const verifiedSql = `SELECT times FROM verification WHERE ${ofVerification}`;
 
 const stepEndSql = "SELECT at_ms FROM verification WHERE at_ms >= $1 AND at_ms < $2 ORDER BY at_ms LIMIT 1 OFFSET $3";
-// Of a recorded payment, a single verification has no effect any more, and no further one succeeds.
+// For a recorded payment, a single verification has no effect any more, and no further one succeeds.
 const forgetNotesSql = `DELETE FROM verification WHERE at_ms >= $1 AND at_ms < $2 AND (times = 1 OR NOT EXISTS (
   SELECT 1 FROM settlement WHERE settlement.chain_id = verification.chain_id AND settlement.id = verification.id
     AND settlement.owner = verification.owner))`;
@@ -61,7 +61,7 @@ export function createOwnership(
       (await store.change(recordVerifiedSql, [chainId, id, owner, clock(), payer.toLowerCase()])) === 1,
     /** Removes the verification record of a rejected payment, for which the seller delivers nothing. */
     forgetRejected: async (id: Hex, owner: string): Promise<void> => {
-      // A concurrent verification between the two statements leaves one extra record, which denies a second success.
+      // A verification between the two statements leaves one extra record, which only prevents a second success.
       if ((await store.change(forgetFirstSql, [chainId, id, owner])) === 1) return;
       await store.change(forgetLaterSql, [chainId, id, owner]);
     },
@@ -71,8 +71,8 @@ export function createOwnership(
     verifiedOnce: async (id: Hex, owner: string): Promise<boolean> =>
       (await store.rows(`${verifiedSql} AND times > 1`, [chainId, id, owner])).length === 0,
     /**
-     * Deletes verification records from a time range, except a payment owner's that prevent a second success. Processes about `max`
-     * records, and returns where the next step starts; undefined when done.
+     * Deletes verification records from a time range, except those of a payment's owner that prevent a second success. Processes about
+     * `max` records, and returns the start of the next step; undefined when done.
      */
     forgetNotes: async ({ fromMs, beforeMs }: NotesLocation, max: number): Promise<number | undefined> => {
       const [end] = await store.rows(stepEndSql, [fromMs, beforeMs, max]);

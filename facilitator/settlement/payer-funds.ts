@@ -7,14 +7,14 @@ import { readAvailableFunds, rejectUnfunded, type AvailableFunds } from "../chai
 
 export type Spending = Readonly<{ asset: Hex; contract: Hex; payer: Hex; amount: bigint; callData: Hex }>;
 
-/** Whether the payment was simulated, and the check to repeat if a Permit2 approval has changed the allowance since. */
+/** Whether the payment was simulated, and the check to repeat if a Permit2 approval has changed the allowance. */
 type ReserveOptions = Readonly<{ isSimulated: boolean; recheck?: () => Promise<Rejection | undefined> }>;
 
 export type CheckedSpending = Disposable &
   Readonly<{
     /**
      * Waits until the payer's balance covers the amount in addition to the payer's other in-flight settlements, and reserves it until
-     * `ended` resolves. If no others are left and the balance is insufficient, returns a rejection and reserves nothing. `isSimulated`
+     * `ended` resolves. If none of those are left and the balance is insufficient, returns a rejection and reserves nothing. `isSimulated`
      * means that the chain would have accepted the payment at some time since it was opened; then no balance is read if the payer has no
      * other settlement.
      *
@@ -24,8 +24,8 @@ export type CheckedSpending = Disposable &
   }>;
 
 /**
- * Totals of the in-flight settlement amounts, by payer and token: each settlement passes a simulation on its own, but only the first would
- * be paid.
+ * Totals of in-flight settlement amounts, by payer and token: each settlement may pass a simulation although the balance does not cover all
+ * of them.
  */
 export type PayerFunds = ReturnType<typeof createPayerFunds>;
 
@@ -36,7 +36,9 @@ type Account = {
   /** Number of settlements being checked or in flight; at zero, the account is removed. */
   holders: number;
   reserved: bigint;
-  /** Number of in-flight settlements that approve Permit2: each replaces the allowance, and its approval's nonce is sequential. */
+  /**
+   * Number of in-flight settlements that approve Permit2. Each approval replaces the allowance, and the approvals' nonces are sequential.
+   */
   approving: number;
   ends: number;
   nextEnd: PromiseWithResolvers<void>;
@@ -120,7 +122,7 @@ export function createPayerFunds({
   };
 }
 
-type Opened = Readonly<{ spending: Spending; account: Account; endCount: number }>;
+type OpenSpending = Readonly<{ spending: Spending; account: Account; endCount: number }>;
 
 type ReserveDependencies = Readonly<{
   findBalance: (spending: Spending, account: Account) => Balance;
@@ -129,7 +131,7 @@ type ReserveDependencies = Readonly<{
   Pick<Clock, "monotonicMs">;
 
 async function reserve(
-  { spending, account, endCount }: Opened,
+  { spending, account, endCount }: OpenSpending,
   { isSimulated, recheck }: ReserveOptions,
   { findBalance, add, monotonicMs }: ReserveDependencies,
 ): Promise<Rejection | undefined> {

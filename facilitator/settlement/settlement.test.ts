@@ -32,7 +32,7 @@ test("reports the age of the oldest request, never below zero", () => {
 test.each([
   ["from its wall-clock age", 1_000, 5_000 - 1_000],
   ["as now if it was signed in the future", 9_000, 5_000],
-])("computes when an earlier process set its transaction's fee, %s", (_, signedAtMs, pricedAtMs) => {
+])("computes when an earlier process set the transaction's fee, %s", (_, signedAtMs, pricedAtMs) => {
   const book = createInFlightSettlements({ clock: () => 2_000, monotonicMs: () => 5_000 });
   expect(book.add(sampleSettlement, [{ ...sampleAttempt, signedAtMs }])).toMatchObject({ pricedAtMs });
 });

@@ -38,10 +38,10 @@ export type Attempt = Readonly<{
  * A settlement's record in the ledger, with its owner; undefined if unowned. Responses to callers are another union, `Answer` of
  * `x402/payment-result.ts`.
  */
-export type RecordedSettlement = Readonly<(Begun | Outcome) & { owner: string | undefined }>;
+export type RecordedSettlement = Readonly<(InFlightRecord | Outcome) & { owner: string | undefined }>;
 
 /** State of a settlement in flight, with its newest transaction if there is one and the query selected it. */
-type Begun = Readonly<{ state: "begun"; transaction?: Hex | undefined }>;
+type InFlightRecord = Readonly<{ state: "begun"; transaction?: Hex | undefined }>;
 
 export type Outcome = Readonly<
   | { state: "settled"; transaction: Hex; amount?: bigint }
@@ -101,9 +101,9 @@ export type InFlightSettlement = {
   queued: boolean;
   /** Whether the ledger had no record of it when it was requested. */
   unrecorded: boolean;
-  /** Whether a transaction was signed. It is sent once it is journaled, so from then on callers can't give up. */
+  /** Whether a transaction was signed. Once journaled, it is sent, so callers can't give up any more. */
   signed: boolean;
-  /** Whether its caller gave up before anything was signed; nothing will be signed. */
+  /** Whether its caller gave up before anything was signed, so that nothing will be. */
   abandoned: boolean;
   /** Whether it needs its own transaction, because a shared one failed or was rejected. */
   isSeparate: boolean;

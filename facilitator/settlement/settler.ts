@@ -41,8 +41,8 @@ export type Settler = Readonly<{
 }>;
 
 /**
- * Creates the settler. A payment is identified by the digest that its payer signed: a call for an in-flight payment joins it, and a call
- * for a finished one gets the same outcome from the ledger, even after restarts; `ownership.ts` decides which callers may.
+ * Creates the settler. A payment is identified by the digest that its payer signed. A call for an in-flight payment waits for the same
+ * outcome, and a call for a finished one gets it from the ledger, even after restarts; `ownership.ts` decides which callers may.
  */
 export function createSettler(
   context: SettlementContext,
@@ -60,7 +60,7 @@ export function createSettler(
     entry.unrecorded = progress === undefined;
     if (progress !== undefined) entry.owner = await resolveOwner(progress, entry, ownership);
     if (progress !== undefined && progress.state !== "begun") return progress;
-    // Zero needs no transaction: an earlier settlement of another amount may have ended and left no record.
+    // Zero needs no transaction: if nothing is recorded, no settlement of another amount is in flight.
     if (payment.amount === 0n)
       return progress === undefined ? { state: "unused" } : { state: "pending", transaction: "" };
     if (await ledger.hasConflict(entry.settlement)) return { state: "rejected", rejection: nonceUsed };
@@ -138,7 +138,7 @@ export const nonceUsed: Rejection = {
     "another payment with the same authorization nonce was settled or is being settled; sign one with a new nonce.",
 };
 
-/** Waits until another call for the same payment is sent or ends; it may be rejected although this one is valid. */
+/** Waits until another call for the same payment is sent or ends; that call may be rejected although this one is valid. */
 async function waitForOther(
   { id, callData }: SignedPayment,
   book: InFlightSettlements,

@@ -49,7 +49,7 @@ export async function startEngine(
     /** Records, for its first caller, a payment that a third party executed before we sent it; undefined if none did. */
     adopt: (payment: SignedPayment, caller: Caller) =>
       adoptExternalPayment(payment, caller, { ...context, ledger, ownership }),
-    /** Returns whether a settlement has started with the same signature, valid then. Throws `StoreError`. */
+    /** Returns whether a settlement has started with the same signature, which was valid at that time. Throws `StoreError`. */
     hasBegun: async (payment: Pick<SignedPayment, "id" | "callData" | "walletSignature">): Promise<boolean> =>
       // Query the ledger first: settlements stay in flight until they are recorded.
       hasSameSignature(await findCall(payment.id), payment) || hasSameSignature(callInFlight(payment.id), payment),
@@ -89,7 +89,7 @@ async function adoptExternalPayment(
   if (number - blockNumber + 1 < context.settlement.confirmations) return { state: "pending", transaction };
   const outcome = { state: "settled", transaction, amount: payment.amount } as const;
   const isNew = await recordForeign(context, settlement, outcome);
-  // A settlement with the same nonce was recorded in the meantime, and the transaction counts for that one.
+  // A settlement with the same nonce was recorded in the meantime, so the transaction counts for it instead.
   if (!isNew && (await ledger.progress(payment.id)) === undefined) return undefined;
   if (isNew) audit?.add(auditSettlement(settlement, outcome, `eip155:${context.chainId}`));
   const isOwner = await ownership.acquire(payment.id, caller.owner);

@@ -34,14 +34,14 @@ export const attempt: Attempt = {
 const secondAttempt: Attempt = { ...attempt, hash: `0x${"bb".repeat(32)}`, maxFeePerGas: 10n ** 20n, signedAtMs: 500 };
 export const settled = { state: "settled", transaction: attempt.hash } as const;
 
-export const contractMs = 1_000;
+export const testClockMs = 1_000;
 
 /** Ledger under test; `ledgerFor` returns a journal whose writes a guard may reject. */
 export type LedgerUnderTest = AsyncDisposable &
   Readonly<{ ledgerFor: (guard: () => Promise<void>) => Ledger; ownership: Ownership }>;
 
 export function openTestLedger(store: SqlStore): LedgerUnderTest {
-  const [chain, dependencies] = [{ chainId: 1_672 }, { store, clock: () => contractMs }];
+  const [chain, dependencies] = [{ chainId: 1_672 }, { store, clock: () => testClockMs }];
   return {
     ledgerFor: (guard) => createLedger(chain, { ...dependencies, guard }),
     ownership: createOwnership(chain, dependencies),

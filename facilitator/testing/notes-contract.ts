@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { payerNotesMax } from "../settlement/ownership.ts";
-import { attempt, contractMs, settled, settlement, type LedgerUnderTest } from "./ledger-contract.ts";
+import { attempt, testClockMs, settled, settlement, type LedgerUnderTest } from "./ledger-contract.ts";
 
 const owner = "the first";
 
@@ -15,7 +15,7 @@ function createScenes(open: (name: string) => Promise<LedgerUnderTest>) {
 }
 
 function testPayerLimit(scene: ReturnType<typeof createScenes>): void {
-  test("limits a payer's verification records until its settlements end", async () => {
+  test("limits a payer's verification records until the payer's settlements end", async () => {
     await using ledger = await scene();
     const { recordVerified } = ledger.ownership;
     for (let note = 0; note < payerNotesMax - 1; note += 1) await recordVerified(settlement, `seller ${note}`);
@@ -33,7 +33,7 @@ function testPayerLimit(scene: ReturnType<typeof createScenes>): void {
 export function testNotes(open: (name: string) => Promise<LedgerUnderTest>): void {
   const scene = createScenes(open);
   testPayerLimit(scene);
-  const [all, most] = [{ fromMs: 0, beforeMs: contractMs + 1 }, 10];
+  const [all, most] = [{ fromMs: 0, beforeMs: testClockMs + 1 }, 10];
 
   test("counts each seller's verifications of a payment until its records expire", async () => {
     await using ledger = await scene();
@@ -44,13 +44,13 @@ export function testNotes(open: (name: string) => Promise<LedgerUnderTest>): voi
     expect(await findOwners()).toEqual([true, true]);
     await recordVerified(settlement, owner);
     expect(await findOwners()).toEqual([false, true]);
-    expect(await forgetNotes({ fromMs: 0, beforeMs: contractMs }, most)).toBeUndefined();
+    expect(await forgetNotes({ fromMs: 0, beforeMs: testClockMs }, most)).toBeUndefined();
     expect(await findOwners()).toEqual([false, true]);
     expect(await forgetNotes(all, most)).toBeUndefined();
     expect(await findOwners()).toEqual([true, true]);
   });
 
-  test("keeps a recorded payment's verifications by its owner, and deletes those by others", async () => {
+  test("keeps the owner's verifications of a recorded payment, and deletes others'", async () => {
     await using ledger = await scene();
     const { recordVerified, verifiedOnce, forgetNotes } = ledger.ownership;
     const findOwners = async () => Promise.all([owner, "another"].map((name) => verifiedOnce(settlement.id, name)));
@@ -61,7 +61,7 @@ export function testNotes(open: (name: string) => Promise<LedgerUnderTest>): voi
     await ledger.finish(new Map([[settlement.id, settled]]));
     await forgetNotes(all, most);
     expect(await findOwners()).toEqual([false, true]);
-    await ledger.prune(contractMs + 1, most);
+    await ledger.prune(testClockMs + 1, most);
     await forgetNotes(all, most);
     expect(await findOwners()).toEqual([true, true]);
   });
@@ -70,9 +70,9 @@ export function testNotes(open: (name: string) => Promise<LedgerUnderTest>): voi
     await using ledger = await scene();
     const { recordVerified, verifiedOnce, forgetNotes } = ledger.ownership;
     for (const name of [owner, owner, "another", "another"]) await recordVerified(settlement, name);
-    const range = { fromMs: 0, beforeMs: contractMs + 10 };
+    const range = { fromMs: 0, beforeMs: testClockMs + 10 };
     const nextMs = await forgetNotes(range, 1);
-    expect(nextMs, "records of one millisecond are not split").toBe(contractMs);
+    expect(nextMs, "records of one millisecond are not split").toBe(testClockMs);
     expect(await verifiedOnce(settlement.id, owner)).toBe(false);
     const lastMs = await forgetNotes({ ...range, fromMs: nextMs ?? Number.NaN }, 1);
     expect(await verifiedOnce(settlement.id, owner)).toBe(true);

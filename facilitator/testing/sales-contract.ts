@@ -65,7 +65,7 @@ function testSellers(open: Open): void {
     expect(await sales.forget(time.nowMs - 1, 10)).toBe(3);
   });
 
-  test("counts gas recorded per day until a day after that day's first hour", async () => {
+  test("counts gas recorded per day until 24 hours after the day's first hour", async () => {
     await using scene = await openScene(open);
     const { sales, store, time } = scene;
     const day = new Date(time.nowMs).toISOString().slice(0, 10);

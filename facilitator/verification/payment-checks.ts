@@ -41,7 +41,7 @@ const openApproval: Rejection = {
     "another payment of this payer is awaiting settlement, and a signed approval is valid for only one payment; approve Permit2 on the token.",
 };
 
-/** Returns why no signer can pay for a seller's call with several claims; only the seller can split it. */
+/** Returns why no signer can pay for a seller's call with several claims, which only the seller can split. */
 function rejectCostly(
   payment: SignedPayment,
   { gas, shortage, canPay }: Pick<PaymentCheckDependencies, "gas" | "shortage" | "canPay">,
@@ -68,7 +68,7 @@ export function createPaymentChecks(
     check: async (payment: SignedPayment, caller: Caller): Promise<Rejection | undefined> => {
       const timeRejection = rejectTime(payment.authorization, clock());
       if (timeRejection !== undefined) return timeRejection;
-      // A payment reported as valid will be settled.
+      // Otherwise, payments that can't be settled would be reported as valid.
       const why = shortage(getNamedSigner(payment));
       if (why !== undefined) throw new ChainError("rejected", `settlement is not available: ${why}`);
       const chain = chainFor(caller);
@@ -82,7 +82,7 @@ export function createPaymentChecks(
       return (await checkOnChain(payment, { chain, gas })) ?? rejectCostly(payment, { gas, shortage, canPay });
     },
     checkWallet,
-    /** Checks the wallet's signature of a whole payment. If the payment creates the wallet (ERC-6492), the simulation decides. */
+    /** Checks a wallet's signature of a payment. If the payment creates the wallet (ERC-6492), the simulation decides. */
     checkSigner: async (payment: SignedPayment, caller: Caller): Promise<Rejection | undefined> => {
       if (payment.walletSignature === undefined) return undefined;
       const rejection = await checkWallet(payment, caller);
@@ -132,7 +132,8 @@ async function checkOnChain(
 
 /**
  * Reads the balance after the same pending transactions as the simulation: a transfer among them may be why it failed. If this payment
- * itself is among them, the simulation's message is reported: the transaction may still be dropped, so its nonce isn't reported as used.
+ * itself is among them, the nonce isn't reported as used, because the transaction may still be dropped, but the simulation's message is
+ * reported.
  */
 async function diagnose(payment: SignedPayment, chain: Chain): Promise<Rejection | undefined> {
   const { amount, authorization } = payment;
@@ -187,7 +188,7 @@ export function rejectTime(
 /** Max gas of a wallet's check; multi-owner or passkey signatures take a few hundred thousand. */
 const checkGas = 1_000_000;
 
-/** How long an account without code is not checked again, because any client can invent signatures for it. */
+/** How long an account without code is not checked again; any client can invent signatures for it. */
 const accountMs = 10_000;
 
 export type WalletSignedPayment = Parameters<Transfers["checkWallet"]>[0];

@@ -4,7 +4,7 @@ import type { Hex } from "#x402/hex.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 
 /**
- * How long the chain's verdict about a payment is valid: about a block interval, since a seller's work between verify and settle is short.
+ * How long the chain's verdict about a payment is valid: about a block interval, because a seller usually settles soon after it verified.
  */
 export const verdictFreshMs = 2_000;
 
@@ -30,7 +30,7 @@ export function createRecentVerdicts(
       retainNewest(signedHashes, id, callData, entriesMax);
       return true;
     },
-    /** Returns whether the chain would have accepted the payment when a caller had it checked, however long ago. */
+    /** Returns whether the chain would have accepted the payment when a caller last verified it, however long ago. */
     wasGood: ({ id }: Pick<SignedPayment, "id">, caller: string): boolean => validPayments.has(`${id} ${caller}`),
     /** Records that the chain, queried for a caller at this monotonic time, would accept the payment. */
     recordGood: (payment: SignedPayment, verifiedAtMs: number, caller: string = ""): void => {
@@ -44,8 +44,8 @@ export function createRecentVerdicts(
       retainNewest(payers, name, payer, entriesMax);
     },
     /**
-     * Returns whether the chain's verdict about a payment to settle is still valid. A verdict can be used once, which invalidates those
-     * about the payer's other payments in the token: together they may exceed the balance.
+     * Returns whether the chain's verdict about a payment to settle is still valid. A verdict can be used once; this invalidates the
+     * verdicts about the payer's other payments in the token, because together they may exceed the balance.
      */
     acquireGood: (payment: SignedPayment): boolean => {
       const verdict = payers.get(namePayer(payment))?.verdicts.get(payment.id);
@@ -68,7 +68,7 @@ const verdictsPerPayerMax = 16;
 type Reservation = Readonly<{ account: string; amount: bigint; untilSeconds: bigint }>;
 
 /**
- * Creates the reservations of verified but unsettled payments with a maximum: the payer must be able to pay all their maximums together.
+ * Creates the reservations of verified but unsettled payments with a maximum: the payer must be able to pay the sum of their maximums.
  * Evicts the oldest entries beyond `entriesMax`.
  */
 export function createReservations(

@@ -1,6 +1,6 @@
 /**
  * Packages that are bundled into the published package, so that npm doesn't install them. Gatehouse uses less than a megabyte of these four
- * families of packages, for which npm would install 73. OpenTelemetry's API package is not bundled: prom-client depends on it too, and
+ * package families, of which npm would install 73 packages. OpenTelemetry's API package is not bundled: prom-client depends on it too, and
  * there must be only one copy. See docs/decisions/0019-bundled-families.md.
  */
 const families = /^(?:viem|ox|@x402\/.+|@opentelemetry\/(?!api$).+)$/;

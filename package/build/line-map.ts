@@ -3,8 +3,7 @@ import { decode, encode } from "@jridgewell/sourcemap-codec";
 type SourceMap = Readonly<{ mappings: string }>;
 
 /**
- * Writes a source map that has lines but no columns. It is a quarter of the size and still maps a stack trace to a line, which is its only
- * use in the package.
+ * Writes a source map without columns: it is a quarter of the size, and still maps a stack trace to lines, its only use in the package.
  *
  * @param json the map as the compiler wrote it.
  */

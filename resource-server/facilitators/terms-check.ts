@@ -87,7 +87,7 @@ async function judgeOffers(
 
 /** Returns why an offer's payments are rejected regardless of their signer, in one sentence; empty if they are not. */
 async function explainRejection(offer: PaymentRequirements, verify: VerifyInvented): Promise<readonly string[]> {
-  const judge = async (each: PaymentRequirements) => verify(await signEmpty(each), each);
+  const judge = async (each: PaymentRequirements) => verify(await signDummyPayment(each), each);
   const { invalidReason, invalidMessage = "without a message" } = await judge(offer);
   if (ofTerms.has(invalidReason)) return [`${invalidReason}: ${invalidMessage}`];
   const emptyOffer = { ...offer, amount: "0" };
@@ -98,7 +98,7 @@ async function explainRejection(offer: PaymentRequirements, verify: VerifyInvent
   ];
 }
 
-async function signEmpty(accepted: PaymentRequirements): Promise<PaymentPayload> {
+async function signDummyPayment(accepted: PaymentRequirements): Promise<PaymentPayload> {
   const { generatePrivateKey, privateKeyToAccount } = await import("viem/accounts");
   const scheme = knownSchemes.find(({ name }) => name === accepted.scheme);
   if (scheme === undefined) throw new TypeError(`a route is sold by the unknown scheme ${accepted.scheme}`);

@@ -122,12 +122,12 @@ export async function buildRoutes(content: unknown, options: RouteOptions): Prom
   if (problems.length > 0) return { ok: false, problems };
   const entries = Object.entries(routeFile.parse(content));
   const value = await Promise.all(entries.map(([key, entry]) => buildRoute(key, entry, options)));
-  const unspendable = findUnspendable(value);
+  const unspendable = findUnspendablePayees(value);
   return unspendable.length > 0 ? { ok: false, problems: unspendable } : { ok: true, value };
 }
 
-/** Lists the payees whose payments nobody could spend, each once with its routes. */
-function findUnspendable(routes: readonly Route[]): readonly string[] {
+/** Describes the payees that no one can spend from, each once with its routes. */
+function findUnspendablePayees(routes: readonly Route[]): readonly string[] {
   const forfeitedOffers = routes.flatMap(({ key, accepts: offers }) =>
     offers
       .filter(({ payTo, asset }) => isSameHex(payTo, asset) || isSameHex(payTo, zeroAddress))

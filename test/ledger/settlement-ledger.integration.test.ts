@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { createSharedLedger } from "#facilitator/settlement/leader/shared-ledger.ts";
 import { postgresLedgerMigrations } from "#facilitator/settlement/ledger/schema.ts";
-import { contractMs, openTestLedger, testLedger } from "#facilitator/testing/ledger-contract.ts";
+import { testClockMs, openTestLedger, testLedger } from "#facilitator/testing/ledger-contract.ts";
 import { testNotes } from "#facilitator/testing/notes-contract.ts";
 import { testSales } from "#facilitator/testing/sales-contract.ts";
 import { ageTerms, testSharedLedger } from "#facilitator/testing/shared-ledger-contract.ts";
@@ -35,7 +35,7 @@ describe.skipIf(missing !== undefined)(
     testSharedLedger(async () => {
       const store = await open();
       return {
-        connect: () => createSharedLedger({ chainId: 1_672 }, { store, clock: () => contractMs }),
+        connect: () => createSharedLedger({ chainId: 1_672 }, { store, clock: () => testClockMs }),
         passTime: (ms) => ageTerms(store, ms),
         [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
       };

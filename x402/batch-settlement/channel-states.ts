@@ -8,13 +8,13 @@ import { readChannelState, type ChannelState } from "./channel.ts";
 import type { SignedVoucher } from "./voucher.ts";
 
 /**
- * How long a channel's cached state is used. Only its seller can claim, or lower the balance within 15 minutes of the payer's withdrawal
- * request, and a channel with such a request is read each time. So only a seller that also settles elsewhere can get an outdated verdict,
- * and only about its own channel.
+ * How long a channel's cached state is used. Only its seller can claim. Until 15 minutes after the payer's withdrawal request, only its
+ * seller can lower the balance, and a channel with such a request is read each time. So a verdict can be outdated only for a seller that
+ * also settles elsewhere.
  */
 const stateFreshMs = 60_000;
 
-/** How long the state of a channel with a pending transaction is read each time. */
+/** How long a channel's state is not cached after a settlement that is still pending. */
 const pendingMs = 600_000;
 
 const statesMax = 100_000;
@@ -29,7 +29,7 @@ export function createChannelStates() {
     const [atMs, changesBefore] = [clock(), changes];
     const id = channelId.toLowerCase();
     const state = await readChannelState(channelId, read);
-    // A state that was read earlier, or before a change, may arrive later.
+    // Responses may arrive out of order: this state may have been read earlier, or before a change.
     if (changes !== changesBefore || (known.get(id)?.atMs ?? 0) > atMs) return state;
     if ((pendingUntilMs.get(id) ?? 0) > atMs) return state;
     known.delete(id);
@@ -75,8 +75,8 @@ export function createChannelStates() {
       return { ...answered, reported: { amount: String(moved), extra } };
     },
     /**
-     * Checks a voucher against the cached state. Reads the chain only if there is none, if it does not cover the voucher, or for a refund,
-     * which would miss a deposit that another replica has settled since.
+     * Checks a voucher against the cached state. Reads the chain only if no state is cached, if the cached one does not cover the voucher,
+     * or for a refund, because another replica may have settled a deposit since.
      */
     judge: async (
       { channelId, isRefund }: SignedVoucher,

@@ -137,7 +137,7 @@ export function encodeSettle(receiver: Hex, token: Hex): Hex {
 
 export type Refund = Readonly<{ config: ChannelConfig; amount: bigint; nonce: bigint; signature: Hex }>;
 
-/** Encodes the call that refunds a channel, after the given encoded claim if there is one. */
+/** Encodes the call that refunds a channel, preceded by the given encoded claim, if any. */
 export function encodeRefund({ config, amount, nonce, signature }: Refund, claimCall: Hex | undefined): Hex {
   const refund = AbiFunction.encodeData(refundFunction, [config, amount, nonce, signature]);
   return claimCall === undefined ? refund : AbiFunction.encodeData(multicallFunction, [[claimCall, refund]]);
@@ -149,12 +149,12 @@ const selectors = {
   settle: AbiFunction.getSelector(settleFunction),
 };
 
-/** Call of the channels' contract: a payer's deposit through a collector, or `parts` claims signed by its sellers. */
+/** Call to the channels' contract: a payer's deposit through a collector, or `parts` claims signed by its sellers. */
 export type ChannelCall = Readonly<
   { kind: "deposit"; collector: Hex } | { kind: "claim" | "settle" | "refund"; parts: number }
 >;
 
-/** Parses the effects of a settlement's call on channels; undefined if it is not a call of their contract. */
+/** Parses the effects of a settlement's call on channels; undefined if it is not a call to their contract. */
 export function readChannelCall({
   contract,
   callData,

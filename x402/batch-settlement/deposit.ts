@@ -24,10 +24,10 @@ type Deposit = Extract<ChannelPayload, { type: "deposit" }>;
 type JudgedDeposit = Readonly<{ payment: SignedPayment; names: ReadonlyMap<Reason, Reason> }>;
 
 /** A payer's signature for a collector, and how it is passed to the collector. */
-type Authorized = Pick<SignedPayment, "authorization"> &
+type CollectorSignature = Pick<SignedPayment, "authorization"> &
   Readonly<{ digest: Uint8Array; signature: string; collect: (signature: Hex) => DepositCollection }>;
 
-/** The scheme has no name for a used nonce: `exact`'s is reported, because it says that an earlier copy may have paid. */
+/** The scheme has no name for a used nonce, so `exact`'s is reported: it implies that an earlier copy may have paid. */
 const sharedNames = [
   [reason.missingDomain, reason.channelDomain],
   [reason.balance, reason.insufficientDepositBalance],
@@ -91,7 +91,7 @@ function judgeEip3009Deposit(
   { payment: { channelConfig, deposit } }: Order<Deposit>,
   channelId: Hex,
   { asset }: Terms,
-): Authorized | Rejection {
+): CollectorSignature | Rejection {
   const sent = deposit.authorization.erc3009Authorization;
   if (sent === undefined) {
     const message = "payload.deposit.authorization has no erc3009Authorization.";
@@ -120,7 +120,7 @@ function judgePermit2Deposit(
   { payment: { channelConfig, deposit }, requirements, extensions }: Order<Deposit>,
   channelId: Hex,
   { asset }: Terms,
-): Authorized | Rejection {
+): CollectorSignature | Rejection {
   const sent = deposit.authorization.permit2Authorization;
   if (sent === undefined) {
     const message = "payload.deposit.authorization has no permit2Authorization.";

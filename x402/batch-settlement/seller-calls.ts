@@ -21,7 +21,7 @@ import { readChainId } from "./voucher.ts";
 import { rejectDifference } from "../terms.ts";
 
 type OrderOf<Type extends ChannelPayload["type"]> = Order<Extract<ChannelPayload, { type: Type }>>;
-type Settled = Promise<ReportedResult<SettleResult>>;
+type CallResult = Promise<ReportedResult<SettleResult>>;
 
 /** Time after which the same call becomes a new transaction; well below a channel's shortest withdrawal delay. */
 const retryMs = 300_000;
@@ -48,7 +48,7 @@ export async function claimVouchers(
   { payment, requirements }: OrderOf<"claim">,
   transfers: Transfers,
   states: Pick<ChannelStates, "change">,
-): Settled {
+): CallResult {
   const { claims, claimAuthorizerSignature: signature } = payment;
   const rejection = claims
     .map(({ voucher }) => rejectChannel(voucher.channel, requirements))
@@ -82,7 +82,7 @@ export async function claimVouchers(
   return { ...nameReasons(await states.change(ids, transfers, settle), names.claim), payer: undefined, reported };
 }
 
-export async function settleClaimed({ payment, requirements }: OrderOf<"settle">, transfers: Transfers): Settled {
+export async function settleClaimed({ payment, requirements }: OrderOf<"settle">, transfers: Transfers): CallResult {
   const { receiver, token } = payment;
   const rejection = rejectChannel({ receiver, token }, requirements);
   if (rejection !== undefined) return reject(rejection, undefined);
@@ -109,7 +109,7 @@ export async function refundChannel(
   { payment, requirements }: OrderOf<"refund">,
   transfers: Transfers,
   states: ChannelStates,
-): Settled {
+): CallResult {
   const { channelConfig: config, voucher, amount: requested, refundNonce: nonce, claims } = payment;
   const { payer, token: asset, receiver: payTo } = config;
   const channelId = computeChannelId(config, readChainId(requirements));
@@ -149,7 +149,7 @@ export async function refundChannel(
   const ids = claims.map(({ voucher: { channel } }) => computeChannelId(channel, readChainId(requirements)));
   const settle = () => transfers.settle(call);
   const answered = nameReasons(await states.change([channelId, ...ids], transfers, settle), names.refund);
-  // Don't derive this from the balance: another node may still have the one from before the refund.
+  // Don't derive this from the balance: another node may still report the balance from before the refund.
   const paid = answered.result.state === "settled" ? (answered.result.amount ?? amount) : amount;
   return states.report(answered, { channelId, amount: paid }, transfers);
 }

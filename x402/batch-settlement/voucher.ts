@@ -47,8 +47,7 @@ export function rejectConfig(
 }
 
 /**
- * Checks the signature of a voucher: by the channel's authorizer or, without one, by its payer, whose wallet is called
- * if no key signed.
+ * Checks that a voucher was signed by the channel's authorizer or, without one, by its payer, whose wallet is called if no key signed.
  *
  * @throws as documented in `Facilitator`.
  */

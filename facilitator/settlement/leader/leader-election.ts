@@ -9,9 +9,9 @@ import { startLeaderTerm, type Term } from "./term.ts";
 export type Candidate = AsyncDisposable & Readonly<{ term: () => Term | undefined; readiness: () => ReadinessCheck }>;
 
 /**
- * How long a replica trusts a renewal, by its own clock, counted from before the request. This is shorter than the term's lifetime, so that
- * a leader that can't renew stops before another one starts. It assumes a running process whose clock is at most an eighth slower than the
- * database's; the guard covers a suspended process.
+ * How long a replica trusts a renewal, by its own clock, counted from before the request. This is shorter than a term, so that a leader
+ * that can't renew stops before another one starts, provided that its clock is at most an eighth slower than the database's. The guard
+ * covers a suspended process.
  */
 const leaseTrustMs = 3_500;
 
@@ -38,7 +38,7 @@ export function startCandidate(context: SettlementContext, { lease, inTerm }: Sh
       while (isMine && !termSignal.aborted) {
         await pause(renewIntervalMs, termSignal);
         if (termSignal.aborted) break;
-        // Without a response, the term continues; its deadline ends it before another replica can start one.
+        // Without a response, the term continues until its deadline, which precedes the start of another replica's term.
         isMine = (await runClaim(claim(), () => lease.renew(number), Boolean)) ?? true;
       }
     } finally {

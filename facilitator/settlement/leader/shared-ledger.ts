@@ -10,7 +10,7 @@ type StoreDependencies = Readonly<{ store: SqlStore; clock: () => number }>;
 
 export type SharedLedger = ReturnType<typeof createSharedLedger>;
 
-export type TermLedger = ReturnType<SharedLedger["inTerm"]>;
+export type LeaderLedger = ReturnType<SharedLedger["inTerm"]>;
 
 export function createSharedLedger(options: Readonly<{ chainId: number }>, dependencies: StoreDependencies) {
   const { guard, ...lease } = createSettlerLease(options, dependencies);
@@ -49,9 +49,8 @@ const storeReasonSql = `INSERT INTO unsent (chain_id, id, message, at_ms) VALUES
   ON CONFLICT (chain_id, id) DO UPDATE SET message = excluded.message, at_ms = excluded.at_ms`;
 
 /**
- * Creates the requests of one chain: the settlement table, through which replicas communicate. Any replica requests a
- * settlement and watches it, and the settling replica picks it up. `guard` runs first when a request is declined, which
- * only the settling replica may do.
+ * Creates the requests of one chain, stored in the settlement table: any replica requests a settlement and watches it, and the settling
+ * replica executes it. `guard` runs first when a request is declined, which only the settling replica may do.
  */
 export function createRequests(
   { chainId }: Readonly<{ chainId: number }>,
@@ -62,14 +61,14 @@ export function createRequests(
   }: StoreDependencies & Readonly<{ guard?: (connection: SqlConnection) => Promise<void> }>,
 ) {
   return {
-    /** Requests a settlement, once, which the caller then owns. Returns false if another payment has the authorization nonce. */
+    /** Requests a settlement once; the caller owns it. Returns false if another payment has the authorization nonce. */
     add: async (settlement: Settlement): Promise<boolean> => {
       for (let attempt = 1; attempt <= insertAttemptsMax; attempt += 1) {
         if ((await insertSettlements(store, chainId, [settlement], "")) === 1) return true;
         const conflicts = await store.rows(conflictSql, [chainId, settlement.id, ...toAuthorizationKey(settlement)]);
         if (conflicts.some(({ id }) => id === settlement.id)) return true;
         if (conflicts.length > 0) return false;
-        // The conflicting request has since been declined, so the authorization nonce is available again.
+        // The conflicting request was declined in the meantime, so the authorization nonce is available again.
       }
       throw new StoreError(
         "requests that conflict with this settlement keep appearing and disappearing; settle it again",
@@ -111,9 +110,9 @@ export class TermEndedError extends Error {
 export const termLifeMs = 4_000;
 
 /**
- * Creates this process's lease on a chain: the exclusive right of one replica to settle, for a term. It lasts while it is renewed, by the
- * database's clock. Each term has a higher number than the previous one, and every write of the settling replica locks the lease and
- * compares that number: a replica that returns after a partition can write nothing once another has started a term.
+ * Creates this process's lease on a chain, which lets one replica settle for a term. The term lasts, by the database's clock, while the
+ * lease is renewed. Each term has a higher number than the previous one, and every write of the settling replica locks the lease and
+ * compares that number, so that a replica that returns after a partition can write nothing once another has started a term.
  */
 function createSettlerLease({ chainId }: Readonly<{ chainId: number }>, { store }: Pick<StoreDependencies, "store">) {
   const holder = randomUUID();

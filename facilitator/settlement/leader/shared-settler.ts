@@ -19,7 +19,7 @@ import type { SharedLedger } from "./shared-ledger.ts";
 
 type CompletedRecord = Exclude<RecordedSettlement, { state: "begun" }>;
 
-type Watched = Readonly<{
+type WatchedSettlement = Readonly<{
   /** Final record, or `gone` if it no longer exists. Never rejects. */
   ended: Promise<CompletedRecord | "gone">;
   transaction: () => Hex | undefined;
@@ -52,7 +52,7 @@ export function createOutcomeWatch(
     entry.end(recorded ?? "gone");
   };
   const poll = async (): Promise<void> => {
-    // Takes the entries before the query, whose result may lack newer ones.
+    // Copy the entries before the query, because its result may lack newer ones.
     const requestedIds = [...entries];
     const states = await requests.states(requestedIds.map(([id]) => id));
     for (const [id, entry] of requestedIds) if (entries.get(id) === entry) settle(id, entry, states.get(id));
@@ -68,7 +68,7 @@ export function createOutcomeWatch(
     return entry;
   };
   return {
-    watch: (id: Hex): Watched => {
+    watch: (id: Hex): WatchedSettlement => {
       const entry = openEntry(id);
       entry.waits += 1;
       waits += 1;
@@ -90,7 +90,7 @@ export function createOutcomeWatch(
 
 /**
  * Creates the settler of a replica: it checks a payment, records it as requested, and waits until the outcome is recorded by any replica.
- * Recorded requests are settled even if this process exits meanwhile, so a caller whose outcome is not available gets `pending`.
+ * Recorded requests are settled even if this process exits, so a caller without an outcome gets `pending`.
  */
 export function createSharedSettler(
   context: SettlementContext,
@@ -114,7 +114,7 @@ export function createSharedSettler(
       using _call = calls.add(payment);
       if (watch.size() >= inFlightMax) throw createSettlementOverload("all", inFlightMax);
       let state = await onRecord(payment);
-      // Zero needs no transaction: an earlier settlement of another amount has ended and left no record.
+      // Zero needs no transaction: if nothing is recorded, no settlement of another amount is in flight.
       if (state === undefined && payment.amount === 0n) return { state: "unused" };
       using _slot = state === undefined ? acquireSettlementSlot(slots, caller) : undefined;
       if (state === undefined) {
@@ -135,8 +135,8 @@ export function createSharedSettler(
         return respondTo({ id, result: state, caller, isOwner }, ownership);
       const result = await waitForOutcome(payment, watch, context);
       if (result === "gone") return settleDeclined(payment, requests, context);
-      // A request that could not be sent is removed from the record, and the next caller owns it: what matters is who owns the outcome.
-      // If there is no outcome yet, another caller owns the settlement only if the ledger says so.
+      // A request that could not be sent is deleted, and the next caller becomes the owner, so use the owner recorded with the outcome.
+      // Without an outcome, the ledger decides whether another caller owns the settlement.
       const isTheirs =
         result.state === "pending"
           ? isOwner || (await onRecord(payment)) === undefined
@@ -147,7 +147,7 @@ export function createSharedSettler(
   };
 }
 
-/** Calls of the payments that this replica is settling, recorded or not. Those of other replicas are known once recorded. */
+/** Calls of the payments that this replica is settling, recorded or not. Other replicas' calls are known once recorded. */
 class CallsInFlight {
   readonly #calls = new Map<Hex, { callData: Hex; copies: number }>();
 
@@ -183,7 +183,7 @@ async function waitForOutcome(
   }
 }
 
-/** Responds to a declined request: the chain may now reject the payment, because the payer's other payments have spent the balance. */
+/** Responds to a declined request. The chain may now reject the payment, because the payer's other payments have spent the balance. */
 async function settleDeclined(
   payment: SignedPayment,
   requests: SharedLedger["requests"],
@@ -197,7 +197,7 @@ async function settleDeclined(
 
 /**
  * Starts the engine of one of several replicas. Each accepts payments, checks them and reports their outcome; only one, the leader, settles
- * for all of them, because the signers' nonces are sequential, and another takes over when it fails. They communicate only through the
+ * for all of them, because the signers' nonces are sequential. Another one takes over when it fails. They communicate only through the
  * database.
  */
 export function startSharedEngine(context: SettlementContext, sharedLedger: SharedLedger): Engine {

@@ -10,11 +10,11 @@ import { verdictFreshMs } from "../../verification/verified-payments.ts";
 import type { Journal } from "../ledger/ledger.ts";
 import type { SettlementContext } from "../context.ts";
 import { startSettlementProcess, type SettlementProcess } from "../engine.ts";
-import { TermEndedError, type TermLedger } from "./shared-ledger.ts";
+import { TermEndedError, type LeaderLedger } from "./shared-ledger.ts";
 
 /**
- * A period in which this replica settles. All its state comes from the database, so when a write fails with an unknown outcome, the term
- * ends, and the next one, here or in another replica, starts by reading.
+ * A period in which this replica settles. All its state comes from the database: when a write has an unknown outcome, the term ends, and
+ * the next one, here or in another replica, reads the state again.
  */
 export type Term = AsyncDisposable &
   Readonly<{
@@ -26,7 +26,7 @@ export type Term = AsyncDisposable &
   }>;
 
 /** Starts a term with its ledger and requests, which can write only while it is active. */
-export async function startLeaderTerm(context: SettlementContext, term: TermLedger): Promise<Term> {
+export async function startLeaderTerm(context: SettlementContext, term: LeaderLedger): Promise<Term> {
   const end = new AbortController();
   let isLost = false;
   const lose = (): void => {
@@ -37,7 +37,7 @@ export async function startLeaderTerm(context: SettlementContext, term: TermLedg
     if (isFault(error)) lose();
   };
   const write = async <T>(work: () => Promise<T>): Promise<T> => {
-    // The outcome of the last write is unknown, so another write would rely on a guess.
+    // The last write may have failed, so another write could contradict it.
     if (isLost) throw new TermEndedError();
     try {
       return await work();
@@ -52,7 +52,7 @@ export async function startLeaderTerm(context: SettlementContext, term: TermLedg
   const chain: Chain = {
     ...context.chain,
     send: async (raw) => {
-      // A write with a lost response may have withdrawn the transaction about to be sent.
+      // A write whose response was lost may have withdrawn the transaction that is about to be sent.
       if (isLost) throw new TermEndedError();
       return context.chain.send(raw);
     },
@@ -88,7 +88,7 @@ function guardWrites(write: Write, ledger: Journal): Journal {
   };
 }
 
-type Requests = TermLedger["requests"];
+type Requests = LeaderLedger["requests"];
 
 type IntakeParts = Readonly<{
   requests: Requests;
@@ -105,7 +105,7 @@ function startIntake(
   const { suspensions, gas, clock, log } = context;
   const { book, funds, queues } = settlementProcess;
   const { pollIntervalMs, inFlightMax } = context.settlement;
-  /** Declined requests whose decline is not recorded yet, so that they still appear as new. */
+  /** Declined requests that still appear as new, because their decline is not recorded yet. */
   const leavingIds = new Set<Hex>();
 
   const declineUnsent = async (id: Hex, end: SettleResult | Error): Promise<void> => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe } from "vitest";
 import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
 import { sqliteLedgerMigrations } from "./schema.ts";
-import { contractMs, openTestLedger, testLedger } from "../../testing/ledger-contract.ts";
+import { testClockMs, openTestLedger, testLedger } from "../../testing/ledger-contract.ts";
 import { testNotes } from "../../testing/notes-contract.ts";
 import { ageTerms, testSharedLedger } from "../../testing/shared-ledger-contract.ts";
 import { createSharedLedger } from "../leader/shared-ledger.ts";
@@ -31,7 +31,8 @@ describe("settlement ledger in a SQLite file shared by two processes", () => {
     const location = { path, rival: "the other test", setting: "ledger.path", isShared: true };
     const open = () => openSqliteStore({ ...location, migrations: sqliteLedgerMigrations });
     const clockwork = resources.use(open());
-    const connect = () => createSharedLedger({ chainId: 1_672 }, { store: owned.use(open()), clock: () => contractMs });
+    const connect = () =>
+      createSharedLedger({ chainId: 1_672 }, { store: owned.use(open()), clock: () => testClockMs });
     const owned = resources.move();
     return {
       connect,

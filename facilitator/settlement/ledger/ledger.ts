@@ -20,7 +20,7 @@ type NewAttempt = Readonly<{ settlement: Settlement; attempt: Attempt }>;
 
 export type Ledger = ReturnType<typeof createLedger>;
 
-/** The settling process's writes, and the state that it starts from. */
+/** The settling process's writes, and its initial state. */
 export type Journal = Pick<Ledger, "begin" | "finish" | "withdraw" | "unfinished">;
 
 export type LedgerDependencies = Readonly<{
@@ -91,7 +91,7 @@ export function createLedger(
       if (outcomes.size > 0) await runGuarded((connection) => updateFinished(connection, chainId, outcomes, clock()));
     },
     /**
-     * Deletes a transaction that no node accepted, and its settlements without other transactions unless these are kept. If that fails,
+     * Deletes a transaction that no node accepted and, unless requests are kept, its settlements without other transactions. If that fails,
      * `begin` deletes it first; otherwise the next process would send it in addition to another transaction of the same settlement.
      */
     withdraw: ({ hash }: Attempt): Promise<void> => withdraw(hash),
@@ -151,7 +151,7 @@ export function recordForeign(
   });
 }
 
-/** Returns how many of them were not recorded before; a conflict on another key throws. */
+/** Returns how many settlements were not recorded before; a conflict on another key throws. */
 export function insertSettlements(
   connection: SqlConnection,
   chainId: number,
@@ -170,7 +170,7 @@ async function insertStarted(connection: SqlConnection, chainId: number, items: 
   await connection.change(`INSERT INTO attempt (${attemptColumns}) VALUES ${formatValues(attempts)}`, attempts.flat());
 }
 
-/** Creates the function that deletes a rejected transaction, if given, and those whose deletion failed earlier. */
+/** Creates the function that deletes a rejected transaction, if given, and all whose deletion failed earlier. */
 function createWithdrawals(remove: (hashes: readonly Hex[]) => Promise<void>): (hash?: Hex) => Promise<void> {
   const rejectedIds = new Set<Hex>();
   let withdrawn = Promise.resolve();
@@ -183,13 +183,13 @@ function createWithdrawals(remove: (hashes: readonly Hex[]) => Promise<void>): (
   return async (hash) => {
     if (hash !== undefined) rejectedIds.add(hash);
     if (rejectedIds.size === 0) return;
-    // Runs withdrawals one at a time, so that none deletes a transaction that was meanwhile signed again, with the same bytes, and started.
+    // Runs withdrawals one at a time, so that none deletes a transaction that was started again with the same bytes in the meantime.
     withdrawn = withdrawn.then(run, run);
     await withdrawn;
   };
 }
 
-/** Deletes transactions, and their settlements without other transactions unless these are kept. */
+/** Deletes transactions and, unless requests are kept, their settlements without other transactions. */
 async function deleteAttempts(
   connection: SqlConnection,
   { chainId, keepsRequests }: Readonly<{ chainId: number; keepsRequests: boolean }>,
@@ -218,7 +218,7 @@ async function updateFinished(
       FROM (VALUES ${formatValues(rows)}) AS outcome WHERE chain_id = $${values.length + 2} AND id = column1`,
     [...values, nowMs, chainId],
   );
-  // For a payment with an outcome, a single verification has no effect.
+  // Once a payment has an outcome, a single verification has no effect.
   const ids = [...outcomes.keys()];
   const names = ids.map((_, index) => `$${index + 2}`).join(", ");
   await connection.change(`DELETE FROM verification WHERE chain_id = $1 AND times = 1 AND id IN (${names})`, [

@@ -19,8 +19,7 @@ export const defaultLedgerPath = ".gatehouse/facilitator.sqlite";
 
 /**
  * Opens the configured database: PostgreSQL, which replicas share, or a SQLite file, which is locked against every other process, because
- * two independent settlers with one signer would assign the same nonces. During a hot restart, both processes share the file as replicas
- * do.
+ * two independent settlers with one signer would assign the same nonces. During a hot restart, both processes share the file like replicas.
  *
  * @throws {StartupError} when both are configured, or the configured one can't be used.
  */

@@ -12,7 +12,7 @@ import { sqliteLedgerMigrations } from "./schema.ts";
 
 const chainId = 1_672;
 
-/** A ledger with records of payments that were never settled, and retention whose pauses the test ends. */
+/** A ledger with records of unsettled payments, and a retention whose pauses the test ends. */
 function openScene(change: Partial<Pick<Ownership, "forgetNotes">> = {}) {
   const location = { path: ":memory:", rival: "the other test", setting: "ledger.path" };
   const store = openSqliteStore({ ...location, migrations: sqliteLedgerMigrations });

@@ -6,14 +6,14 @@ import type { Ledger } from "./ledger.ts";
 import type { Sales } from "./sales.ts";
 
 /**
- * Lifetime of a payment's verification record after the last verification, while no settlement of it is recorded. A seller settles when its
- * work is done; one that works longer than this may get a success for each of several copies.
+ * Lifetime of a payment's verification record after the last verification, while no settlement of it is recorded. If a seller's upstream
+ * takes longer than this, several copies of a payment may each get a success.
  */
 export const noteLifeMs = 3_600_000;
 
 /**
  * Max rows deleted in one step, on the thread that serves payments, and the pause until the next step. In a ledger of millions of rows,
- * each deleted row changes several pages, so deletion may use a tenth of the time.
+ * each deletion changes several pages, so deletions may use a tenth of the time.
  */
 export const retentionStep = { rowsMax: 50, pausePerStep: 9, pauseMinMs: 10, pauseMaxMs: 1_000 };
 

@@ -2,7 +2,7 @@ import type { SqlConnection, SqlStore } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { BoundIdentifier } from "../../callers/caller.ts";
 
-/** A settlement about to be requested: the calling seller's name, if any, and the payment's own identifier. */
+/** A settlement about to be requested: the calling seller's name, if any, and the payment-identifier, if any. */
 export type Sale = Readonly<{
   id: Hex;
   payer: Hex;
@@ -13,8 +13,8 @@ export type Sale = Readonly<{
 /** Sellers and payment-identifiers of settlements. Writes are durable when their promise resolves. Any method throws `StoreError`. */
 export type Sales = ReturnType<typeof createSaleStore>;
 
-/** Cost in wei of a seller's settlements in one hour, and of the most expensive one. From `forgottenMs` on, the hour no longer counts. */
-export type GasOfHour = Readonly<{ spent: bigint; dearest: bigint; forgottenMs: number }>;
+/** Cost in wei of a seller's settlements in one hour, and of the most expensive one; the hour counts until `forgottenMs`. */
+export type HourlyGas = Readonly<{ spent: bigint; dearest: bigint; forgottenMs: number }>;
 
 /** Max identifiers of one payer; older ones are evicted, because the payer may sign any number of payments. */
 export const payerIdentifiersMax = 500;
@@ -28,7 +28,7 @@ const conflictSql =
 const addSaleSql = "INSERT INTO sale (chain_id, id, seller, at_ms) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
 const addGasSql = "UPDATE sale SET gas_paid = $3 WHERE chain_id = $1 AND id = $2 AND gas_paid IS NULL RETURNING seller";
 // Column `day` is an hour, e.g. 2026-01-31T05. In rows of earlier releases it is a day in UTC, which counts as its first hour.
-const gasOfDaySql =
+const dailyGasSql =
   "SELECT day, gas_paid, dearest FROM seller_day WHERE chain_id = $1 AND seller = $2 AND day >= $3 ORDER BY day";
 const setHourSql = `INSERT INTO seller_day (chain_id, seller, day, gas_paid, dearest) VALUES ($1, $2, $3, $4, $5)
   ON CONFLICT (chain_id, seller, day) DO UPDATE SET gas_paid = excluded.gas_paid, dearest = excluded.dearest`;
@@ -48,8 +48,8 @@ export function createSaleStore(
   { store, clock }: Readonly<{ store: SqlStore; clock: () => number }>,
 ) {
   const readHours = async ({ rows }: Pick<SqlConnection, "rows">, seller: string, sinceMs: number) => {
-    const gasRows = await rows(gasOfDaySql, [chainId, seller, formatHour(sinceMs)]);
-    return gasRows.map(({ day, gas_paid: spent, dearest }): GasOfHour => {
+    const gasRows = await rows(dailyGasSql, [chainId, seller, formatHour(sinceMs)]);
+    return gasRows.map(({ day, gas_paid: spent, dearest }): HourlyGas => {
       const forgottenMs = readHour(String(day)) + hourMs + dayMs;
       return { spent: BigInt(String(spent)), dearest: BigInt(String(dearest)), forgottenMs };
     });
@@ -73,7 +73,7 @@ export function createSaleStore(
         if (seller !== undefined) await connection.change(addSaleSql, [chainId, id, seller, clock()]);
         return true;
       }),
-    /** Records settlements' gas in wei, once, in their sellers' hour. Returns the added amounts, by seller. */
+    /** Records settlements' gas in wei, once, for their sellers and the current hour. Returns the added amounts, by seller. */
     addGas: async (paid: ReadonlyMap<Hex, bigint>): Promise<ReadonlyMap<string, bigint>> => {
       const bySeller = new Map<string, bigint>();
       if (paid.size === 0) return bySeller;
@@ -92,7 +92,7 @@ export function createSaleStore(
       return bySeller;
     },
     /** Returns what a seller's settlements cost in 24 hours, in wei, by hour; the first hour counts in full. */
-    dailyGas: (seller: string): Promise<readonly GasOfHour[]> => readHours(store, seller, clock() - dayMs),
+    dailyGas: (seller: string): Promise<readonly HourlyGas[]> => readHours(store, seller, clock() - dayMs),
     /** Deletes at most `max` identifiers and sales older than a time. Returns the larger of the two numbers deleted. */
     forget: async (beforeMs: number, max: number): Promise<number> => {
       await store.change("DELETE FROM seller_day WHERE day < $1", [formatHour(clock() - 2 * dayMs)]);
@@ -102,7 +102,7 @@ export function createSaleStore(
   };
 }
 
-export function sumSpent(hours: readonly GasOfHour[]): bigint {
+export function sumSpent(hours: readonly HourlyGas[]): bigint {
   return hours.reduce((sum, { spent }) => sum + spent, 0n);
 }
 

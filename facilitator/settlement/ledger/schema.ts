@@ -106,8 +106,8 @@ const createSettlements = `CREATE TABLE settlement (
    ${indexAttempts}`;
 
 /**
- * Tables through which several processes coordinate settlement. A settlement that was started but never attempted is a request;
- * whichever replica is settling picks it up. `unsent` records why a request failed. `settler` records which replica settles on a chain.
+ * Tables through which several processes coordinate settlement. A started settlement without a transaction is a request, which the settling
+ * replica executes. `unsent` records why a request failed, `settler` which replica settles on a chain.
  */
 const createReplicas = `CREATE TABLE unsent (
      chain_id INTEGER NOT NULL,
@@ -123,7 +123,7 @@ const createReplicas = `CREATE TABLE unsent (
      expires_at_ms INTEGER NOT NULL
    ) STRICT`;
 
-/** Settlements from before owners were recorded may have paid for something, so they are closed. Those in flight go to the first caller. */
+/** Settlements recorded before owners were may have paid for something, so they are closed. The first caller acquires those in flight. */
 const addOwners = `ALTER TABLE settlement ADD COLUMN owner text;
    UPDATE settlement SET owner = 'closed' WHERE state = 'settled'`;
 
@@ -140,7 +140,7 @@ const createVerifications = `CREATE TABLE verification (
 /** Columns of `attempt` for a transaction with several settlements, whose bytes are stored once, with batch_index 0. */
 const batchColumns = ["batch_index INTEGER NOT NULL DEFAULT 0", "batch_size INTEGER NOT NULL DEFAULT 1"];
 
-/** Earlier rows lack the payee that signed. Two refunds with one nonce could be the same transaction, which would count for both. */
+/** Earlier rows lack the payee that signed. Two refunds with the same nonce could share a transaction, which would count for each. */
 const addRefundSigner = `ALTER TABLE refund ADD COLUMN signer text;
    CREATE UNIQUE INDEX refund_nonce ON refund (chain_id, signer, nonce) WHERE state <> 'failed'`;
 

@@ -15,7 +15,7 @@ export type FinishedSettlement = Readonly<{ settlement: Settlement; transaction:
 export type LedgerLocation = Readonly<{ finishedAtMs: number; id: string }>;
 
 // SQLite uses the partial index `settlement_finished` only if the query repeats the index's condition verbatim. It prefers the primary key,
-// which has every row of the chain, unless a plus sign hides `chain_id` from the planner. PostgreSQL needs neither.
+// which covers every row of the chain, unless a plus sign hides `chain_id` from the planner. PostgreSQL needs neither.
 const settledSql = `SELECT * FROM settlement
   WHERE +chain_id = $1 AND state = 'settled' AND state <> 'begun'
     AND finished_at_ms >= $2 AND finished_at_ms < $3 AND (finished_at_ms > $2 OR id > $4)
@@ -44,7 +44,7 @@ export type ExportedSettlement = Readonly<{
   refund: Readonly<{ state: string; amount: string; transaction: Hex }> | undefined;
 }>;
 
-/** Settlements to export: finished or in flight, from one time to before another, of one seller or of all. */
+/** Settlements to export, finished or in flight: from `fromMs` to before `toMs`, of one seller or of all. */
 export type ExportRange = Readonly<{ fromMs: number; toMs: number; seller: string | undefined }>;
 
 const pageRows = 200;
@@ -90,7 +90,7 @@ export async function* readSettlements(
   }
 }
 
-/** Lists the named sellers in the ledger, of all chains, perhaps removed from the settings since. */
+/** Lists the named sellers in the ledger, of all chains, including those removed from the settings. */
 export async function listSellers({ store }: Dependencies): Promise<readonly string[]> {
   const rows = await store.rows("SELECT DISTINCT seller FROM sale ORDER BY seller");
   return rows.map(({ seller }) => String(seller));

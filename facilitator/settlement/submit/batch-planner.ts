@@ -23,10 +23,9 @@ const blockShare = 4n;
 const callBytesMax = 96 * 1_024;
 
 /**
- * Creates the function that assigns waiting payments to shared transactions: as many as fit into one's gas limit. A
- * payment that was sent before, or whose shared transaction failed, gets its own. Payments that would fail now are
- * removed from their batch. `logsUses` returns whether a token logs each use of an authorization, so that a shared
- * transaction's receipt shows which payments were executed.
+ * Creates the function that assigns waiting payments to shared transactions, as many as fit into a transaction's gas limit. A payment that
+ * was sent before, or whose shared transaction failed, gets its own. Payments that would fail now are removed from their batch. `logsUses`
+ * returns whether a token logs each use of an authorization, so that a shared transaction's receipt shows which payments were executed.
  *
  * @throws {ChainError} from the function when the node doesn't respond.
  */
@@ -34,7 +33,7 @@ export function createBatchPlanner(
   { chain, gas, contracts }: Pick<SettlementContext, "chain" | "gas" | "contracts">,
   { signer, logsUses }: Readonly<{ signer: Hex; logsUses: (asset: Hex) => boolean }>,
 ) {
-  /** Returns the gas limit of a batch whose payments would all succeed now: estimates can't detect a tolerated failure. */
+  /** Returns the gas limit of a batch if all its payments would succeed now; estimates can't detect a tolerated failure. */
   const estimate = (entries: readonly InFlightSettlement[], gasMax: bigint) =>
     gas.estimateBatch(
       entries.map(({ settlement }) => settlement),

@@ -18,7 +18,7 @@ const foreignNoncesMax = 5;
 
 /**
  * Creates the function that signs, journals and sends a batch, in this order, so that after any crash the journal has each transaction that
- * may have been sent. It requests another transaction if the nonce was taken.
+ * may have been sent. If the nonce was taken, it requests another transaction.
  *
  * @throws {ChainError} from the function when fees, nonce or signatures are unavailable; nothing was sent.
  */
@@ -118,18 +118,18 @@ async function handleRejected(
       { event: "transaction-nonce-taken", ...facts },
       "another transaction used this nonce; signing again with the next one",
     );
-    // A transaction waiting at a higher nonce was signed again to fill a gap; the tracker sends those that are left, whatever filled the gap.
+    // A transaction waiting at a higher nonce was signed again to fill a gap; the tracker resends the others, whatever filled the gap.
     const isWaiting = ({ attempts }: InFlightSettlement) => attempts.some(({ nonce }) => nonce > transaction.nonce);
     const isRetry = entries.every((entry) => entry.attempts.length <= foreignNoncesMax && !isWaiting(entry));
     return { again: isRetry ? [{ entries, replaced }] : [], unsent: [] };
   }
   log.warn({ event: "transaction-rejected", ...facts }, "the node rejected a transaction");
-  // Do this before the ledger write: if that fails, the transaction may or may not be recorded, and must not be resent. Its nonce is free
-  // even then, because the ledger deletes the transaction before the next one starts.
+  // Do this before the ledger write: if the write fails, the transaction must not be resent, whether it is recorded or not. Its nonce is
+  // free anyway, because the ledger deletes the transaction before the next one starts.
   for (const entry of entries) {
     entry.attempts = entry.attempts.filter(({ hash }) => hash !== transaction.hash);
     entry.pricedAtMs = pricedBeforeMs;
-    // The blocking transaction, of a payment that has ended, may offer more than any of this settlement.
+    // The blocking transaction, of a payment that has ended, may offer a higher fee than this settlement's transactions.
     if (outcome.kind === "nonce_taken") entry.rejectedFees = transaction;
   }
   if (replaced === undefined) nonces.release(transaction.nonce);

@@ -7,8 +7,8 @@ import type { Attempt, InFlightSettlement } from "../settlement.ts";
 import { encodeBatch, type Job } from "./batch-planner.ts";
 
 /**
- * Transaction nonces of one account, assigned locally instead of querying the node for each, so that any number of transactions can be in
- * flight. Synchronous, so that no two callers can get the same nonce.
+ * Transaction nonces of one account, assigned without querying the node, so that any number of transactions can be in flight. Synchronous,
+ * so that no two callers can get the same nonce.
  */
 export type NonceAllocator = ReturnType<typeof createNonceAllocator>;
 
@@ -38,11 +38,11 @@ export function createNonceAllocator() {
       floor = chainNext;
       for (const nonce of heldNonces) if (nonce < chainNext) heldNonces.delete(nonce);
     },
-    /** Sets the next nonce of chain and pool. Keeps the nonces reserved below it, because the pool may drop their transactions. */
+    /** Sets the next nonce of chain and pool. Nonces below it stay reserved, because the pool may drop their transactions. */
     startFrom: (poolNext: number): void => {
       floor = poolNext;
     },
-    /** Sets the chain's next nonce and frees all nonces from there but these; the other transactions must be signed again. */
+    /** Sets the chain's next nonce and frees all later nonces except `kept`; the freed ones' transactions must be signed again. */
     reset: (chainNext: number, kept: readonly Readonly<{ nonce: number }>[]): void => {
       floor = chainNext;
       heldNonces.clear();
@@ -122,8 +122,8 @@ export async function signBatch(
 
 /**
  * Chooses the gas limit of the settlements' next transaction, based on the first: the estimate for a new batch, otherwise the previous
- * limit of the same kind. Otherwise, a single one gets its estimate, or the max if that ran out of gas. Without an estimate, the payment
- * would now fail, and its diagnosis determines the reason.
+ * limit of the same kind. Otherwise, a single settlement gets its estimate, or the max if its last transaction ran out of gas. Without an
+ * estimate, the payment would now fail, and its diagnosis determines the reason.
  */
 function chooseGasLimit(
   { settlement, attempts, lackedGas }: InFlightSettlement,

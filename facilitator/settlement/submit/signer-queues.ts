@@ -61,7 +61,7 @@ export function createSignerQueues(
 
   return {
     /**
-     * Queues settlements for a new transaction, preferably by the given account: a single one, which others may join, or those of an
+     * Queues settlements for a new transaction, preferably by the given account: one settlement, which others may join, or all those of an
      * earlier transaction.
      */
     submit: (entries: readonly InFlightSettlement[], preferredAddress?: Hex): void => {
@@ -98,7 +98,7 @@ function measureQueue({ nonces, submitter }: Account): number {
 }
 
 /**
- * Creates the only queue of a signing account, which assigns all its nonces and is limited by the max settlements in flight. Settlements
+ * Creates the only queue of a signing account, which assigns all its nonces; the max number of settlements in flight limits it. Settlements
  * that arrive while others are being sent form the next batch: one journal write, one request and, if the chain and their kind allow it,
  * one transaction.
  */
@@ -130,7 +130,7 @@ export function createSubmitter(
       for (const job of again) enqueue(job);
       unsent.forEach(onUnsent);
       fault = undefined;
-      // Without a transaction there is nothing new to check, and an immediate check would only queue the same jobs again.
+      // Without a new transaction, an immediate check would only queue the same jobs again.
       if (signed > 0) onSent();
     } catch (error) {
       for (const entry of entries) entry.queued = false;
@@ -167,7 +167,7 @@ export function createSubmitter(
 
   return {
     submit: (...entries: readonly InFlightSettlement[]): void => enqueue({ entries, replaced: undefined }),
-    /** Queues the replacement of the newest transaction of settlements, or of another one with the given nonce, with a higher fee. */
+    /** Queues a replacement, with a higher fee, for the newest transaction of settlements, or for the one with the given nonce. */
     replace: (entries: readonly InFlightSettlement[], nonce?: number): void => {
       const newestAttempt = entries[0]?.attempts.at(-1);
       enqueue({ entries, replaced: newestAttempt && { ...newestAttempt, nonce: nonce ?? newestAttempt.nonce } });

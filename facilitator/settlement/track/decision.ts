@@ -18,7 +18,7 @@ type DecisionOptions = Pick<SettlementSettings, "confirmations" | "bumpAfterMs" 
 
 /**
  * Decision about one settlement.
- * - `diagnose`: its own transactions did not and will not execute it; find out whether another party's did.
+ * - `diagnose`: its own transactions did not and will not execute it; find out whether a third party's transaction did.
  * - `resend`: send the same signed bytes to the node again.
  * - `replace`: offer a higher fee at the nonce; if `resends`, send the same bytes as well, because fees may be unavailable.
  */
@@ -40,7 +40,7 @@ const attemptsMax = 20;
 
 const wait: Decision = { kind: "wait" };
 
-/** Decides only by the current state of settlement and chain, not by their history. Changes nothing. */
+/** Decides by the current state of settlement and chain, not by their history. Changes nothing. */
 export function decide(entry: InFlightSettlement, observed: Observation, options: DecisionOptions): Decision {
   const newestAttempt = entry.attempts.at(-1);
   if (newestAttempt === undefined || entry.queued) return wait;
@@ -76,7 +76,7 @@ export function decide(entry: InFlightSettlement, observed: Observation, options
   return resends ? { kind: "resend" } : wait;
 }
 
-/** Returns whether a mined transaction executed the settlement; in a shared transaction, a single one may fail. */
+/** Returns whether a mined transaction executed the settlement; in a shared transaction, single settlements may fail. */
 export function isExecuted(
   { settlement, attempts }: Pick<InFlightSettlement, "settlement" | "attempts">,
   receipt: Receipt,
@@ -92,7 +92,7 @@ function diagnoseWhenDue({ diagnosed }: InFlightSettlement, cause: Cause, { nowM
 }
 
 function canPayMore(newestAttempt: Attempt, { bumpPercent, maxFeePerGasGwei }: DecisionOptions): boolean {
-  // Quotes have the same limit, so only the older fee determines whether it can be raised.
+  // Quotes have the same limit, so only the old fee determines whether it can be raised.
   return (
     raiseFees(newestAttempt, newestAttempt, { percent: bumpPercent, limit: computeFeeLimit(maxFeePerGasGwei) }) !==
     undefined

@@ -11,11 +11,11 @@ import { isNonceUsed, isWithinChannels, readAvailableFunds } from "../../chain/t
 import type { SettlementContext } from "../context.ts";
 import type { Attempt, Outcome, InFlightSettlement } from "../settlement.ts";
 
-type Mined = Readonly<{ head: Head; receipts: ReadonlyMap<Hex, Receipt> }>;
+type MinedState = Readonly<{ head: Head; receipts: ReadonlyMap<Hex, Receipt> }>;
 
 export type Cause = "reverted" | "nothing_moved" | "lost" | "expired";
 
-/** The outcome, with the party that made a transaction fail; a decision to sign again; or inconclusive. */
+/** Outcome, with the party that made a transaction fail; or a decision to sign again; or inconclusive. */
 export type Finding = Readonly<
   | { kind: "outcome"; outcome: Outcome; culprit?: SuspectedParty | undefined }
   | { kind: "send_anew"; hasLackedGas: boolean }
@@ -28,21 +28,21 @@ const nextBlockSeconds = 15n;
 /** Max diagnoses that wait for a node to see the transaction that used a nonce. */
 const searchesMax = 6;
 
-/** Max depth of a block whose state is read: nodes that are not archives keep that of the latest 128 blocks. */
+/** Max depth of a block whose state is read: other nodes than archive nodes keep the state of the latest 128 blocks. */
 const stateBlocksMax = 100;
 
 /**
  * Determines the outcome of a settlement that its own transactions did not execute. Anyone can submit most signed payments; if a third
  * party did, the payer has paid and the settlement succeeded. Several nodes may share one URL, so data missing on a node behind `head` does
- * not count as absent; and a reorg may free a nonce that is used in a block without its confirmations, so that the settlement's transaction
- * may still be mined.
+ * not count as absent. A reorg may free a nonce that is used in a block without its confirmations, so that the settlement's transaction may
+ * still be mined.
  *
  * @throws {ChainError} when the node doesn't respond.
  */
 export async function diagnose(
   entry: InFlightSettlement,
   cause: Cause,
-  { head, receipts }: Mined,
+  { head, receipts }: MinedState,
   context: SettlementContext,
 ): Promise<Finding> {
   const { settlement, attempts, diagnosed } = entry;
@@ -94,8 +94,8 @@ export async function diagnose(
 }
 
 /**
- * Returns which party caused a mined transaction to move nothing although the chain had accepted the payment; undefined for a channels call
- * without a payer's signature, or if the authorization's expiry may have caused it. The payer's code may have been called for the
+ * Returns the party at fault if a mined transaction moved nothing although the chain had accepted the payment in a simulation; undefined
+ * for a channel call without the payer's signature, or if the authorization may have expired. The payer's code may have been called for the
  * signature, and a channel's terms may have rejected a deposit. A token is rejected for everyone, so it is blamed only if the payer did
  * nothing in between.
  *
@@ -103,7 +103,7 @@ export async function diagnose(
  */
 async function findCulprit(
   { settlement, attempts }: Pick<InFlightSettlement, "settlement" | "attempts">,
-  { isReverted, ...mined }: Mined & Readonly<{ isReverted: boolean }>,
+  { isReverted, ...mined }: MinedState & Readonly<{ isReverted: boolean }>,
   { chain, gas }: SettlementContext,
 ): Promise<SuspectedParty | undefined> {
   if (isWithinChannels(settlement)) return undefined;
@@ -132,7 +132,7 @@ async function findCulprit(
  */
 async function wasIdle(
   { settlement, attempts }: Pick<InFlightSettlement, "settlement" | "attempts">,
-  { head, receipts }: Mined,
+  { head, receipts }: MinedState,
   chain: Chain,
 ): Promise<boolean> {
   const { asset, payer } = settlement;
@@ -172,7 +172,7 @@ async function wasIdle(
  */
 export async function ranOutOfGas(
   { settlement, attempts }: InFlightSettlement,
-  receipts: Mined["receipts"],
+  receipts: MinedState["receipts"],
   { chain, gas }: SettlementContext,
 ): Promise<boolean> {
   const minedAttempts = attempts.flatMap((attempt) => {

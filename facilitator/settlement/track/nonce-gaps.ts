@@ -6,11 +6,11 @@ import type { SignerQueues } from "../submit/signer-queues.ts";
 import { isExecuted, isOpen, type Observation } from "./decision.ts";
 import { ranOutOfGas } from "./diagnosis.ts";
 
-/** Delay before our transactions are signed again because lower nonces remain unused. Earlier, ours may just have arrived first. */
+/** Delay before our transactions are signed again because lower nonces remain unused: at first, ours may just have arrived earlier. */
 const gapAfterMs = 1_000;
 
-/** Settlements that wait for their transaction, and the lowest nonce at which one of theirs may still be mined. */
-type Waiting = Readonly<{ nonce: number; entries: readonly InFlightSettlement[] }>;
+/** Settlements that wait for a transaction, and the lowest nonce at which one of their transactions may still be mined. */
+type WaitingSettlements = Readonly<{ nonce: number; entries: readonly InFlightSettlement[] }>;
 
 /**
  * Creates a function that closes a signer's gap below its waiting transactions, once it has persisted.
@@ -25,10 +25,15 @@ export function createGapFiller(
   const gapsSinceMs = new Map<Hex, number>();
 
   /**
-   * Signs only as many settlements again as it takes to leave no gap: those with the highest nonces, because the pool may still have the
-   * transactions of all. The older transactions of those signed again fail if they are mined.
+   * Signs only as many settlements again as the gap has nonces: those with the highest nonces, because the pool may still have all
+   * transactions. The older transactions of settlements signed again fail if they are mined.
    */
-  const moveDown = (signer: Hex, nonces: NonceAllocator, nextNonce: number, waiting: readonly Waiting[]): void => {
+  const moveDown = (
+    signer: Hex,
+    nonces: NonceAllocator,
+    nextNonce: number,
+    waiting: readonly WaitingSettlements[],
+  ): void => {
     const end = nextNonce + waiting.length;
     const { kept = [], moved = [] } = Object.groupBy(waiting, ({ nonce }) => (nonce < end ? "kept" : "moved"));
     nonces.reset(nextNonce, kept);
@@ -51,7 +56,7 @@ export function createGapFiller(
     if (sinceMs === undefined || observed.nowMs - sinceMs < gapAfterMs) return;
     if ((await chain.transactionCount(signer, "pending")) > nextNonce) {
       if (observed.nowMs - sinceMs < options.bumpAfterMs) return;
-      // An expired payment's transaction with too low a fee is replaced by the next payment's.
+      // The next payment's transaction replaces an expired payment's transaction whose fee is too low.
       gapsSinceMs.set(signer, observed.nowMs);
       for (const entry of entries)
         if (hasMined(entry, observed) && (await ranOutOfGas(entry, observed.receipts, context))) entry.lackedGas = true;
@@ -79,7 +84,7 @@ function listWaiting(
   entries: readonly InFlightSettlement[],
   observed: Observation,
   book: Pick<InFlightSettlements, "get">,
-): readonly Waiting[] {
+): readonly WaitingSettlements[] {
   const isExecutedBy = (entry: InFlightSettlement, hash: Hex): boolean => {
     const receipt = observed.receipts.get(hash);
     return receipt !== undefined && isExecuted(entry, receipt);

@@ -57,7 +57,7 @@ function startTracking({
     nowMs: sampleMs,
     nextNonce: 6,
     submits: [] as number[],
-    /** Nonces of the settlements' newest transactions when they are to be signed again. */
+    /** Nonces of the newest transactions of the settlements to be signed again. */
     moved: [] as (number | undefined)[],
     lines: [] as string[],
     ends: [] as Hex[],
@@ -194,7 +194,7 @@ test.each([
   expect(state.submits.length > 0).toBe(isResigned);
 });
 
-test("signs no settlement again whose nonce was used only in blocks that a reorg may replace", async () => {
+test("does not sign a settlement again if its nonce was used only in blocks that a reorg may replace", async () => {
   const confirmations = 4;
   const countAtHead = (nonce: number, block: number) => (block > 100 - confirmations + 1 ? nonce : nonce - 1);
   const { state, pollFor } = startTracking({ confirmations, countAtHead });
@@ -290,7 +290,7 @@ test("replaces an expired settlement's underpriced transaction with the next set
   ]);
 });
 
-test("fills a gap with the max gas, by a settlement whose mined transaction ran out of gas", async () => {
+test("fills a gap with a settlement whose mined transaction ran out of gas, with the max gas", async () => {
   const gasUsed = readGasLimit(sampleAttempt.rawTransaction);
   const receipt = { status: 0, blockNumber: 90, transactionHash: sampleAttempt.hash, gasUsed, logs: [] };
   const open = { ...sampleAttempt, hash: `0x${"bb".repeat(32)}` as Hex, nonce: 7 };

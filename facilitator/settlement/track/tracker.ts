@@ -113,7 +113,7 @@ async function applyDecisions(
     if (decision.kind === "diagnose") deferredWrites.push(resolveByDiagnosis(entry, decision.cause, observed, context));
   }
   for (const { rawTransaction } of resent.values()) deferredWrites.push(chain.send(rawTransaction));
-  // One may fail while others are in flight; wait for all, because nothing else handles their results.
+  // One may fail while others are in flight. Wait for all, because nothing else handles their results.
   const ends = await Promise.allSettled([finish(outcomes, observed, context), ...deferredWrites]);
   const failure = ends.find((result) => result.status === "rejected");
   if (failure !== undefined) throw failure.reason;
@@ -178,7 +178,7 @@ async function finish(
   }
 }
 
-/** Returns whether a newer transaction of the settlement, which fills a nonce gap, comes first: this one would then fail. */
+/** Returns whether this transaction would fail, because a newer one of the settlement, which fills a nonce gap, precedes it. */
 function isSuperseded({ signer, nonce }: Attempt, entry: InFlightSettlement, observed: Observation): boolean {
   const newestAttempt = findNewest(entry);
   return (

@@ -7,7 +7,7 @@ import { TokenReadError, type TokenLocation, type TokenReader } from "./token-re
 
 type Chain = Readonly<{ tokens: TokenReader; onEvent: (event: PaymentEvent) => void }>;
 
-/** Returns the chain's response. If there is none, reports the failure and returns undefined. */
+/** Returns the chain's response; on failure, reports it and returns undefined. */
 async function tryRead<T>(read: () => Promise<T>, { onEvent }: Pick<Chain, "onEvent">): Promise<T | undefined> {
   try {
     return await read();
