@@ -8,7 +8,10 @@ import { namePayment } from "#x402/payment-identifier.ts";
 import type { Payment } from "./sale/payment-header.ts";
 import type { SaleOutcome } from "./sale/sale-outcome.ts";
 
-/** Log lines about sales, limited because any client can cause rejected payments, and a buyer can request the same response any number of times. */
+/**
+ * Log lines about sales. Their number is limited, because any client can cause rejected payments, and a buyer can request the same response
+ * any number of times.
+ */
 export type SaleLog = ReturnType<typeof createSaleLog>;
 
 export function nameSale(route: string, { key }: Payment, trace: RequestTrace) {
@@ -63,7 +66,7 @@ export function createSaleLog(log: Logger) {
   };
 }
 
-/** Buffers a response until it is written to the network, its connection is closed (possibly in favour of others), or on timeout. */
+/** Buffers a response until it has been written to the network, its connection is closed (possibly in favour of others), or a timeout. */
 export async function followDelivery(
   outcome: Extract<SaleOutcome, { kind: "sold" | "declined" }>,
   { outgoing, memory, facts }: Readonly<{ outgoing: ServerResponse; memory: ConnectionMemory; facts: SaleInfo }>,

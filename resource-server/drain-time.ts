@@ -1,10 +1,13 @@
 /** Share of the shutdown grace period that in-flight requests may use for their upstream and settlement. */
 const drainTimeFraction = 0.6;
 
-/** Share after that for responses to cancelled requests; the rest is for closing. */
+/** Subsequent share for responses to cancelled requests; the rest is for closing. */
 const responseTimeFraction = 0.2;
 
-/** Creates a signal that aborts some time after `stop`. Cancelling is safe: unsettled work is not charged, settlements are resumed. */
+/**
+ * Creates a signal that aborts some time after `stop`. Cancelling is safe: unsettled purchases are not charged, and settlements are
+ * resumed.
+ */
 export function createDrainSignal(stop: AbortSignal, graceMs: number): AbortSignal {
   const controller = new AbortController();
   stop.addEventListener(

@@ -74,7 +74,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const upstreams = createUpstreamWatch(settings.upstream, { client, listRoutes: routes.current, signal });
   const readiness = createReadiness({ facilitation, claims, upstreams, port, files: context.files, isSettlingPaused });
   const connections = resources.use(limitProcessConnections(settings.listen, { metrics: registry }));
-  // Opened before the selling port, so that it closes later and shows the shutdown while purchases in flight complete.
+  // Opened before the selling port, so that it closes later and reports the shutdown while purchases in flight complete.
   const operations = resources.use(
     await listenForOperations(
       { ...settings.operations, setting: nameSetting("operations", "port"), connections: connections.operators() },
@@ -147,7 +147,7 @@ function createReadiness({ facilitation, claims, upstreams, port, files, isSettl
   };
 }
 
-/** Checks whether payments are requested; the facilitator's and the ledger's checks decide whether the server is ready regardless. */
+/** Reports whether payments are requested; only the facilitator's and the ledger's checks affect readiness. */
 function checkSales(port: PortState, isSettlingPaused: () => boolean): ReadinessCheck {
   const check = port.check();
   if (!check.ok || !isSettlingPaused()) return check;

@@ -39,9 +39,9 @@ const fixedResponses: Readonly<
 };
 
 /**
- * Maps the outcome of a payment to HTTP, as the only place that does (specification, "States and transitions" and "Errors"; x402 version 2
- * headers). Never exposes a facilitator's text about itself; its message about a payment is in the body. 402 ({@link requirePayment}) means
- * that this payment buys nothing, and invites another one; if the server can't be sure, it returns another status, so that no client pays a
+ * Maps the outcome of a payment to HTTP, for all callers (specification, "States and transitions" and "Errors"; x402 version 2 headers).
+ * Never exposes a facilitator's message about itself; its message about a payment is in the body. 402 ({@link requirePayment}) means that
+ * this payment buys nothing, and invites another one; if the server can't be sure, it returns another status, so that no client pays a
  * second time for what the first payment may still buy.
  *
  * | outcome | response |
@@ -143,7 +143,10 @@ export type RememberedOffers = ReturnType<typeof createOfferMemory>;
 
 const rememberedMax = 256;
 
-/** Creates the requests for payment, and caches them until their route changes: encoding one costs more than the rest of its request. */
+/**
+ * Creates the requests for payment, and caches them until their route changes, because encoding takes longer than everything else about a
+ * request.
+ */
 export function createOfferMemory({ publicUrl }: Readonly<{ publicUrl: string | undefined }>) {
   const byRoute = new WeakMap<Route, Map<string, HttpResponse>>();
   return (
@@ -186,7 +189,9 @@ function respondUpstream(response: SoldResponse, own: Readonly<Record<string, st
   return { status, headers: { ...type, ...Object.fromEntries(response.headers), ...own }, body };
 }
 
-/** Encodes an x402 version 2 header: base64-encoded JSON. The SDK's encoder takes ten times the CPU, and 14 KB of memory for 300 bytes. */
+/**
+ * Encodes an x402 version 2 header: base64-encoded JSON. The SDK's encoder takes ten times the CPU time, and 14 KB of memory for 300 bytes.
+ */
 function encodeHeader(value: PaymentRequired | SettleResponse): string {
   return Buffer.from(JSON.stringify(value)).toString("base64");
 }
@@ -201,8 +206,8 @@ function answerBody(status: number, body: object, headers: Readonly<Record<strin
 }
 
 /**
- * Formats the line of code that each stock client needs before it pays a seller: `@x402/core` and PyPI's `x402` by default pay only in
- * tokens that they know. An asset in several offers is allowed up to the highest price.
+ * Formats the line of code that each unmodified SDK client needs before it pays a seller: `@x402/core` and PyPI's `x402` by default pay
+ * only in tokens that they know. An asset in several offers is allowed up to the highest price.
  *
  * @returns undefined without offers.
  */

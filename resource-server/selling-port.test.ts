@@ -119,7 +119,7 @@ async function trickle(payment: string, change: () => void): Promise<IncomingMes
   const answered = once(sent, "response") as Promise<[IncomingMessage]>;
   sent.write("o");
   await expect.poll(() => shop.begun.mock.calls.length).toBeGreaterThan(0);
-  // In this event loop tick, the server completes all work that precedes the body.
+  // In this event loop tick, the server does everything that precedes the body.
   await new Promise((resolve) => setImmediate(resolve));
   change();
   sent.end("ne");

@@ -89,8 +89,8 @@ const exposedHeaders =
   "PAYMENT-REQUIRED PAYMENT-RESPONSE Allow Content-Disposition ETag Link Location Retry-After X-Request-Id".split(" ");
 
 /**
- * Allows pages of every origin to buy with the methods of a sold path: only the payment counts, and no cookie is set. Preflights also
- * succeed for paths that are not for sale, so that a page can collect its purchase from a removed route, and can read a 404.
+ * Allows pages from any origin to make purchases: only the payment counts, and no cookie is set. Preflights also succeed for paths that are
+ * not for sale, so that a page can get its purchase from a removed route, and can read a 404.
  */
 export function allowOtherOrigins(find: FindOfferedRoute) {
   return cors({

@@ -85,7 +85,7 @@ async function servePaid(request: SoldRequest, header: string, sellingParts: Sel
   const address = findAddress(request.incoming, sellingParts.client);
   const client = toAddressKey(address);
   using openedResources = new DisposableStack();
-  // To free memory for other clients, the request's connection may be closed.
+  // The request's connection may be closed to free memory for other clients.
   const owner = { address: () => client, cut: () => request.outgoing.destroy() };
   const memory = openedResources.use(new ConnectionMemory(sellingParts.memory, owner));
   const receivedRequest = await receive(request, payment, memory, sellingParts);
@@ -125,7 +125,7 @@ function reject(request: SoldRequest, reason: string, sellingParts: Selling): Ht
   return requirePayment(route, readUrl(request, sellingParts).href, reason);
 }
 
-/** A paid request once it has arrived completely, or the response if it buys nothing. */
+/** A completely received paid request, or the response if it buys nothing. */
 type Received = Readonly<
   { body: Uint8Array<ArrayBuffer> | undefined; offered: OfferedRoute | undefined } | { response: HttpResponse }
 >;
@@ -149,7 +149,7 @@ async function receive(
   }
   const body = await readHeldRequest(incoming, sellingParts.bodyLimitBytes, memory);
   if (body === undefined) return { response: respondWithoutOffer({ kind: "busy" }) };
-  // A client may send its body slowly: the offers at the body's end apply.
+  // A client may send its body slowly; the offers at the end of the body apply.
   return { body, offered: sellingParts.find(method, path) };
 }
 

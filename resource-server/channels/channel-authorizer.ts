@@ -20,7 +20,7 @@ export type ChannelAuthorizer = Readonly<{
   ) => Promise<Hex>;
 }>;
 
-/** Creates the authorizer. `privateKey` is for new channels; `oldKeys` are for channels opened with them. */
+/** Creates the authorizer. `privateKey` is for new channels, `oldKeys` for channels that were opened with them. */
 export function createChannelAuthorizer(privateKey: Secret, oldKeys: readonly Secret[] = []): ChannelAuthorizer {
   const accounts = [privateKey, ...oldKeys].map((key) => privateKeyToAccount(key.reveal() as Hex));
   const find = ({ receiverAuthorizer }: Authorized) =>

@@ -60,7 +60,7 @@ const stateFreshMsMax = 300_000;
  * Verifies a payment through a channel: its total must be what this seller has charged so far plus the price (specification, "Request
  * Processing"). A voucher signed by a key needs no facilitator while the channel's state is fresh; `ask` requests its verdict.
  *
- * @throws {FacilitationError} like the facilitation, and `StoreError`.
+ * @throws {FacilitationError | StoreError} when the facilitator or the ledger fails.
  */
 async function verifyChannelPayment(
   { read, id, requirements }: ChannelPayment,
@@ -78,7 +78,7 @@ async function verifyChannelPayment(
   if (config.payerAuthorizer !== zeroAddress) {
     const judgedVoucher = await checkVoucher({ config, voucher, isRefund }, requirements, keysOnly);
     if ("reason" in judgedVoucher) return rejectVerdict(judgedVoucher, payer);
-    // A buyer that claims a higher total than this ledger may be right, so the chain decides.
+    // A buyer that states a higher total than this ledger may be right, so the chain decides.
     if (knownChannel !== undefined && judgedVoucher.max < knownChannel.charged + price)
       return rejectTotal(knownChannel, payer);
     const freshMs = Math.min(stateFreshMsMax, (withdrawDelaySeconds * 1_000) / 3);
@@ -93,7 +93,7 @@ async function verifyChannelPayment(
   if (!verdict.isValid) return verdict;
   const state = readReportedState(verdict.extra);
   if (state === undefined) return rejectVerdict(missingState, payer);
-  // An unknown channel's deposit may never be made, so nothing is recorded before its settlement.
+  // The deposit of an unknown channel may never be made, so nothing is recorded before its settlement.
   const isOpen = type === "voucher" || knownChannel !== undefined;
   const { network } = requirements;
   const channel = isOpen

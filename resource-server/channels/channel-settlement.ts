@@ -22,7 +22,7 @@ export type Settle = (payment: PresentedPayment, requirements: PaymentRequiremen
  * Settles a payment through a channel: charges its sale in the seller's ledger, at most once, after the deposit if it has one; or refunds
  * the channel. The requirements' amount is the amount used. `sale` identifies the sale, also when it is settled again.
  *
- * @throws {FacilitationError} as the facilitation does, and `StoreError`.
+ * @throws {FacilitationError | StoreError} when the facilitator or the ledger fails.
  */
 export async function settleChannelPayment(
   order: ChannelPayment,
@@ -58,8 +58,8 @@ export async function settleChannelPayment(
 }
 
 /**
- * Returns whether a sale that can't be charged was already charged by a process that exited before it recorded that. Only one claim at a
- * time can follow a total (`batchSettlement.key`), so a higher total includes this sale, unless the chain reported it first.
+ * Returns whether a sale that can't be charged was already charged by a process that exited before it recorded the charge. Only one claim
+ * at a time can follow a total (`batchSettlement.key`), so a higher total includes this sale, unless the total came from the chain.
  */
 function isChargedBefore({ charged, adopted }: Channel, chargedBefore: bigint): boolean {
   return charged > chargedBefore && chargedBefore >= adopted;
@@ -93,8 +93,8 @@ async function refundChannel(
 }
 
 /**
- * Completes a buyer's refund request with the seller's data; undefined if nothing is left to refund. The refund is valid even without the
- * claim sent with it, so it must leave the charged amount. Of two refunds with the same nonce, the larger one counts.
+ * Completes a buyer's refund request with the seller's data; undefined if nothing is left to refund. Anyone can submit the refund without
+ * its claim, so it must not include the charged amount. Of two refunds with the same nonce, the larger one counts.
  */
 async function signRefund(
   { read, id, requirements }: ChannelPayment<RefundPayload>,

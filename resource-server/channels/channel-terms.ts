@@ -43,7 +43,7 @@ export function deductRefund({ refund }: Pick<Channel, "refund">, state: Channel
   return { ...state, balance: state.balance - readOpenRefund(refund, state) };
 }
 
-/** Returns the latest time, in Unix ms, for a claim before a payer can withdraw; half of the delay is reserved for the claim. */
+/** Returns the latest time, in Unix ms, to start a claim before a payer can withdraw; half of the delay is reserved for the claim. */
 export function computeClaimableUntilMs(
   { withdrawRequestedAt }: Pick<ChannelState, "withdrawRequestedAt">,
   withdrawDelay: number,

@@ -15,8 +15,8 @@ export type ClaimParts = Pick<ChannelParts, "ledger" | "authorizer"> &
   Readonly<{ facilitation: Pick<Facilitation, "settle">; metrics: ChannelMetrics; log: Logger }>;
 
 /**
- * Max channels in one claim: one account must be able to pay its gas, and larger claims save little (the base cost is 3 % of a claim of
- * 20).
+ * Max channels in one claim: one account must be able to pay the claim's gas, and larger claims save little (the base cost is 3 % of a
+ * claim of 20).
  */
 const claimsMax = 20;
 
@@ -25,12 +25,13 @@ const parallelMax = 4;
 /** Max channels claimed separately per iteration, because their owners can slow each claim down. */
 const separateMax = 50;
 
-/**
- * Rejections by the chain that are caused by one of the channels; other reasons concern the whole claim, e.g. that its amount is too small.
- */
+/** Rejections by the chain that one of the channels causes; other reasons concern the whole claim, e.g. that its amount is too small. */
 const chainReasons: ReadonlySet<string> = new Set([reason.claimSimulation, reason.claimTransaction]);
 
-/** Claims the charges of channels in batches by `getBatchKey`, then one by one those that could make a batch fail. Returns the claimed channels. */
+/**
+ * Claims the charges of channels in batches by `getBatchKey`, and those that could make a batch fail one by one afterwards. Returns the
+ * claimed channels.
+ */
 export async function claimAll(
   channels: readonly Channel[],
   atMs: number,
@@ -69,7 +70,10 @@ function splitBatches(channels: readonly Channel[]): readonly (readonly Channel[
   return Array.from({ length: count }, (_, index) => channels.slice(index * claimsMax, (index + 1) * claimsMax));
 }
 
-/** Claims channels together; if the chain rejects the claim, in halves, so that one channel can't block the others. Returns the claimed channels. */
+/**
+ * Claims channels together. If the chain rejects the claim, claims each half separately, so that one channel can't block the others.
+ * Returns the claimed channels.
+ */
 async function claimBatch(channels: readonly Channel[], atMs: number, parts: ClaimParts): Promise<readonly Channel[]> {
   const { ledger, authorizer, log } = parts;
   const claims = channels.flatMap(buildClaim);

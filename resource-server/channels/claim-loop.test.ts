@@ -134,7 +134,7 @@ test("claims channels in batches by payee, and the remaining ones of a batch tha
   expect(chain.calls.filter((call) => call === "claim 20")).toHaveLength(6);
 });
 
-test("claims wallets' channels one by one after the others, and marks a rejected one", async () => {
+test("claims wallets' channels one by one after all others, and marks a rejected one", async () => {
   await using ledger = openTestChannels();
   const [poisoned] = await openChannels(ledger, 3, address("00"));
   await openChannels(ledger, 3);
@@ -149,7 +149,7 @@ test("claims wallets' channels one by one after the others, and marks a rejected
   expect(await ledger.find(poisoned ?? "0x")).toMatchObject({ isRejected: false });
 });
 
-test("settles a payee's claims even if settling fails for 1,001 channels of others", async () => {
+test("settles a payee's claims even if settling fails for 1,001 channels of other payees", async () => {
   let nowMs = 0;
   await using ledger = openTestChannels(() => nowMs);
   for (const id of await openChannels(ledger, 1_001)) await ledger.claimed(id, 100n, nowMs);
@@ -181,7 +181,7 @@ test("retries a claim rejected as too small in a single batch, with backoff", as
   await using loop = claimChannels({ ...options, intervalMs: 1_000, retentionMs: 1e12 }, waiting);
   await expect.poll(() => nowMs).toBeGreaterThan(1_900_000);
   await loop[Symbol.asyncDispose]();
-  // The loop keeps running until its next poll notices the stop.
+  // The loop runs until its next poll detects the abort.
   const counted = attempts.filter((atMs) => atMs <= 1_900_000);
   expect(counted.length, "two payees, in 900 s").toBeLessThan(2 * 12);
   const [first = "0x"] = ids;

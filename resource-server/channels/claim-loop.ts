@@ -11,7 +11,7 @@ export type ClaimLoopOptions = Readonly<{
   claimWithinMs: number;
   /**
    * Time after which every node has seen a claim. A lagging node may report that nothing is left to transfer, or the outcome of an earlier
-   * transfer, so a claim counts as transferred only by a report made after this time.
+   * transfer, so a report counts as proof of a claim's transfer only after this time.
    */
   nodeLagMs: number;
   /** How long a fully claimed channel is retained after its state was last read. */
@@ -28,8 +28,8 @@ const settleBackoffMsMax = 3_600_000;
 type Payee = { channel: Channel; ids: Set<Channel["id"]>; isClaimedNow: boolean };
 
 /**
- * Claims the charges of channels in batches, then transfers them to their payees; runs until disposed. Each step is derived from the ledger
- * alone, and the chain accepts a total only once, so a step interrupted by kill -9 is safely repeated.
+ * Claims the charges of channels in batches, then transfers them to their payees; runs until disposed. Each step depends only on the
+ * ledger, and the chain accepts a total only once, so a step interrupted by kill -9 can be repeated.
  */
 export function claimChannels(options: ClaimLoopOptions, parts: ClaimLoopParts): AsyncDisposable {
   const { ledger, log, clock, authorizer, metrics, pause = pauseInBackground } = parts;
@@ -70,7 +70,7 @@ export function claimChannels(options: ClaimLoopOptions, parts: ClaimLoopParts):
     const atMs = clock();
     const payees = new Map<string, Payee>();
     for await (const page of listOwed(ledger, atMs)) {
-      // Read again for each page, because their deadline is close.
+      // Read them again for each page, because their deadline is close.
       const urgent = await ledger.withdrawing(urgentMax);
       const channels = new Map([...urgent, ...page].map((channel) => [channel.id, channel]));
       await claimPage([...channels.values()], atMs, payees);
@@ -160,9 +160,8 @@ function createSettleBackoff(initialMs: number, clock: () => number) {
 }
 
 /**
- * Returns whether a channel's charges must be claimed now: `claimWithinMs` after the first charge, or after a third of the withdrawal delay
- * if that is less; when half of the delay has passed since the payer requested a withdrawal; or when a rejected claim has waited long
- * enough.
+ * Returns whether a channel's charges must be claimed now: `claimWithinMs` after the first charge, or a third of the withdrawal delay if
+ * that is less; half of the delay after the payer requested a withdrawal; or when a rejected claim has waited long enough.
  */
 function isClaimDue(channel: Channel, atMs: number, claimWithinMs: number): boolean {
   const { owedSinceMs = Number.POSITIVE_INFINITY, rejectedClaims, state, config } = channel;
@@ -175,7 +174,7 @@ function isClaimDue(channel: Channel, atMs: number, claimWithinMs: number): bool
 
 /**
  * Computes the wait after rejected claims: it doubles each time, but leaves time for five more claims before an unnoticed withdrawal
- * becomes possible, and for thirty once its request is known.
+ * becomes possible, and for thirty once its request has been noticed.
  */
 function computeBackoffMs(rejectedClaims: number, withdrawDelayMs: number, isWithdrawn: boolean): number {
   const initialMs = withdrawDelayMs / 60;

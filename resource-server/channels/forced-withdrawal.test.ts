@@ -112,7 +112,7 @@ test.each<Fault>(["none", "chain rejects three", "facilitator rejects three", "f
     for (let requestMs = 1_000; requestMs < 1_200_000; requestMs += 240_000) {
       const [chargedAmount, claimedAmount] = await sellUntilWithdrawal(requestMs, fault);
       expect(chargedAmount).toBeGreaterThan(0n);
-      // After the withdrawal, the seller continues only if it knows of no loss.
+      // After the withdrawal, the seller keeps selling only if it has not noticed a loss.
       expect(claimedAmount, `withdrawal requested after ${requestMs} ms`).toBe(chargedAmount);
     }
   },

@@ -9,14 +9,14 @@ import type { Hex } from "#x402/hex.ts";
 
 /**
  * A channel that pays this seller; amounts in the token's smallest units. The charged total never falls and never exceeds the stored
- * voucher; no more than it is ever claimed.
+ * voucher; claims never exceed it.
  */
 export type Channel = Readonly<{
   id: Hex;
   network: PaymentRequirements["network"];
   config: ChannelConfig;
   charged: bigint;
-  /** Highest total that the chain reported but this ledger had not charged; sales below it may be uncharged. */
+  /** Highest total that the chain reported but this ledger had not charged. It need not include this ledger's sales. */
   adopted: bigint;
   voucher: Readonly<{ max: bigint; signature: Hex }> | undefined;
   state: ChannelState;
@@ -156,10 +156,12 @@ export function createChannelLedger({
     },
     beginRefund: async (id: Hex, refund: Channel["refund"]) =>
       void (await store.change(sql.beginRefund, [id, JSON.stringify(refund)])),
-    /** Returns a page of channels with charges not transferred to their payee, owed since before `before` (Unix ms), oldest first. */
+    /**
+     * Returns a page of channels with charges that have not been transferred to their payee since before `before` (Unix ms), oldest first.
+     */
     owed: (countMax: number, { after, before = Number.MAX_SAFE_INTEGER }: OwedPage = {}) =>
       list(sql.owed, [countMax, before, after?.owedSinceMs ?? -1, after?.id ?? ""]),
-    /** Returns those of them whose payer is withdrawing, in order of their possible withdrawals. */
+    /** Returns channels with owed charges whose payer is withdrawing, in order of the earliest possible withdrawal. */
     withdrawing: (countMax: number) => list(sql.withdrawing, [countMax]),
     count: async () => Number((await store.rows(sql.count))[0]?.["channels"]),
     /** Records that everything up to `total`, the charge at `atMs`, is claimed; without a later charge, the transfer is still owed. */
@@ -168,10 +170,13 @@ export function createChannelLedger({
     /** Records that the amounts claimed by `beforeMs` (Unix ms) of channels are transferred to their payee. */
     settled: async (ids: readonly Hex[], beforeMs: number) =>
       void (await store.change(sql.settled + store.isListed("id", "$1"), [ids.join(","), beforeMs])),
-    /** Postpones the next claim: the channel counts as owed from now on and, if the chain rejected this claim, as rejected until one is accepted. */
+    /**
+     * Postpones the next claim: the channel counts as owed from now on. If the chain rejected this claim, the channel counts as rejected
+     * until a claim is accepted.
+     */
     postpone: async (id: Hex, { isRejected }: Readonly<{ isRejected: boolean }>) =>
       void (await store.change(sql.postpone, [id, clock(), isRejected ? clock() : null])),
-    /** Deletes channels without unclaimed charges whose state was not read since `before` (Unix ms): the chain knows everything about them. */
+    /** Deletes channels without unclaimed charges whose state was not read since `before` (Unix ms); the chain has all their data. */
     forget: (before: number) => store.change(sql.forget, [before]),
   };
 }

@@ -22,7 +22,7 @@ function fillLedger(file: string, claims: number): void {
     .run(claims);
 }
 
-/** Counts the rows that the largest change from now on affects: the time of a statement grows with them. */
+/** Counts the rows that the largest change from now on affects, because a statement's time grows with their number. */
 function watchChanges(): Readonly<{ stop: () => number }> {
   let largest = 0;
   const { run } = StatementSync.prototype;
@@ -108,7 +108,7 @@ describe("claim ledger in a SQLite file shared during a hot restart", () => {
 
 const response = { status: 200, headers: [], body: new Uint8Array(10) } as const;
 
-it("evicts the oldest delivered responses at the limit, and is full while undelivered ones fill it", async () => {
+it("evicts the oldest delivered responses at the limit, and is full while undelivered ones use all of it", async () => {
   let now = 1_000_000;
   await using ledger = await openTestLedger(":memory:", () => now, 40);
   const keep = async (nonce: string, isDelivered: boolean, payer = createClaim().key.payer) => {

@@ -10,7 +10,7 @@ import type { ClaimKey, FoundClaim, NewClaim, PaymentClaim, SoldResponse } from 
  */
 const redeliveryMs = 300_000;
 
-/** Max claims counted per state: counting more would take time from other work. */
+/** Max claims counted per state: counting more would delay requests. */
 const countedMax = 100_000;
 
 /** Max claims or responses deleted in one statement: some 5 ms in a ledger of millions. Max statements of one kind per {@link ClaimLedger.trim}. */
@@ -18,8 +18,8 @@ const deletedMax = 50;
 const roundsMax = 100;
 
 /**
- * Part of the limit of retained responses that any payer may fill, and each payer's share of the rest, so that a payer that fetches nothing
- * doesn't block others.
+ * Part of the limit of retained responses that all payers share, and each payer's share of the rest, so that a payer that fetches no
+ * responses doesn't block others.
  */
 const commonPart = 3 / 4;
 const payerPart = 1 / 64;
@@ -43,7 +43,7 @@ type LedgerDependencies = Readonly<{
   retentionClock?: () => number;
 }>;
 
-/** Whether a write may be lost in a power failure, because another write flushes it or implies it. Default: it may not. */
+/** Whether a power failure may lose a write, because another write flushes it or implies it. Default: false. */
 type WriteOptions = Readonly<{ isUnsynced?: boolean | undefined }>;
 
 /**
@@ -156,11 +156,14 @@ function createTrimming(
     responseBytes,
     payersAbove,
     /**
-     * Deletes responses that no process is delivering: of payments that expired and were delivered {@link redeliveryMs} ago, or the oldest
-     * of a state.
+     * Deletes responses that no process is delivering: those of payments that have expired and were delivered {@link redeliveryMs} ago, or
+     * the oldest of a state.
      */
     forgetResponses,
-    /** Deletes at most {@link deletedMax} claims of expired payments that ended, or started waiting for their client, before a time (Unix ms). */
+    /**
+     * Deletes at most {@link deletedMax} claims of expired payments that ended, or have been waiting for their client, since before a time
+     * (Unix ms).
+     */
     forget,
     /** Deletes responses that can no longer be requested, the oldest responses if they exceed the limit, and claims older than the retention. */
     async trim(retentionMs: number): Promise<void> {
@@ -172,7 +175,7 @@ function createTrimming(
       const beforeMs = clock() - retentionMs;
       await deleteInRounds(() => forget(beforeMs));
     },
-    /** Returns whether another response for this payer may be retained, as of the last trim; if not, it can't buy anything new. */
+    /** Returns whether another response for this payer may be retained, as of the last trim; if not, the payer can't buy anything new. */
     hasRoom: (payer: string) => bytes <= commonBytes || (bytes <= bytesMax && !largeResponses.has(payer)),
   };
 }

@@ -5,8 +5,8 @@ import type { SqlStore } from "#daemon/sql/store.ts";
 import { pauseInBackground, repeat } from "#daemon/time.ts";
 
 /**
- * This process as an owner of claims. No other process touches its claims until its row in `claim_owner` has expired by the database's
- * clock. A process that was cut off for longer loses its claims, because each transition of a claim is conditional on the owner.
+ * This process as an owner of claims. No other process changes its claims until its row in `claim_owner` has expired by the database's
+ * clock. A process that is disconnected for longer loses its claims: each transition of a claim requires its owner.
  */
 export type ClaimOwner = AsyncDisposable &
   Readonly<{
@@ -38,8 +38,8 @@ export async function createSoleClaimOwner({ store }: Readonly<{ store: SqlStore
 }
 
 /**
- * Registers as one of the owners that share a database, and stays registered by renewing its row. After a database outage, every row has
- * expired, so an owner that could not renew its row for a while treats the others as alive until all have had time to renew.
+ * Registers as one of the owners that share a database, and renews its row. After a database outage, every row has expired, so an owner
+ * that could not renew its own row treats the others as alive until they have had time to renew theirs.
  */
 export async function joinClaimOwners({
   store,
@@ -62,7 +62,7 @@ export async function joinClaimOwners({
     recordResponse();
   };
 
-  // A sole owner can't be alive; otherwise the store could not have been opened.
+  // No sole owner is alive; otherwise the store could not have been opened.
   const expiredOwner = `expires_at_ms < ${store.nowMs} - $1 OR expires_at_ms = $2`;
   await store.change(`DELETE FROM claim_owner WHERE ${expiredOwner}`, [forgottenAfterMs, neverMs]);
   await renew();

@@ -25,7 +25,7 @@ const defaultPath = ".gatehouse/resource-server/claims.sqlite";
 
 /**
  * Opens the configured ledger: the PostgreSQL database of all replicas, or a SQLite file exclusive to this process; during a hot restart,
- * both processes share the file as replicas do.
+ * both processes share the file like replicas.
  *
  * @throws {StartupError} when both are configured, or the configured one can't be used.
  */

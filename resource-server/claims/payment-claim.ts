@@ -3,8 +3,7 @@ import type { PaymentPayload, PaymentRequirements, SettleResponse } from "@x402/
 import { fingerprintPayment, readPaymentIdentifier, type PaymentKey } from "#x402/payment-identifier.ts";
 
 /**
- * The states through which one payment becomes one response. Payment state changes only in the claim, and each transition is one atomic
- * write. Two are on disk before the sale continues: `settling` before the settlement is requested, `settled` before the response is sent. A
+ * The states through which one payment buys one response. Payment state is stored only in the claim, and each transition is one atomic write. Two transitions are on disk before the sale continues: `settling` before the settlement is requested, `settled` before the response is sent. A
  * power failure may lose the others, which does no harm: a lost `working` counts as released, a lost `delivered` as settled.
  *
  *     (none) ──claim──▶ working ──work done──▶ settling ──settled──▶ settled ──delivered──▶ delivered
@@ -35,8 +34,8 @@ export type NewClaim = Readonly<{
   payload: PaymentPayload;
   requirements: PaymentRequirements;
   /**
-   * Identifies this claim to the facilitator in every settle request, so that only the owner that resumes it after kill -9 gets the
-   * outcome. Random, so that a copied or restored ledger can't claim another's outcome.
+   * Identifies this claim to the facilitator in every settle request, so that only the claim's owner gets the outcome, even after kill -9.
+   * Random, so that a copied or restored ledger can't claim another's outcome.
    */
   idempotencyKey: string;
   /** Unix seconds. */
@@ -82,8 +81,8 @@ export function areSamePurchase(a: Purchase, b: Purchase): boolean {
 }
 
 /**
- * Identifies a buyer by data that is not on the chain, where settled payments are public: the payment's own identifier, or the buyer's
- * address (IPv6: /64). Hexadecimal SHA-256.
+ * Identifies a buyer by the payment-identifier or the address (IPv6: /64), which are not public, unlike settled payments on the chain.
+ * Hexadecimal SHA-256.
  */
 export function nameHolder(identifier: string | undefined, client: string): string {
   return identifier ?? hash("sha256", `address ${client}`);

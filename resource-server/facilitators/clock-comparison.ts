@@ -6,7 +6,7 @@ import type { Logger } from "#daemon/log/log.ts";
 const differenceMaxMs = 60_000;
 
 export type ClockComparison = Readonly<{
-  /** Compares with a response's `Date`; a response without one, or from a cache, changes nothing. */
+  /** Compares the clock with a response's `Date`; ignores a response without one, or from a cache. */
   note: (headers: IncomingHttpHeaders, sentAtMs: number) => void;
   /** Undefined until a response had a `Date`. */
   check: () => ReadinessCheck | undefined;
@@ -20,7 +20,7 @@ export function compareClocks({ clock, log }: Readonly<{ clock: () => number; lo
       const theirMs = Date.parse(date ?? "");
       if (Number.isNaN(theirMs) || age !== undefined) return;
       const wasWrong = lastCheck?.ok === false;
-      // The response took from sentAtMs until now; only what lies outside of that is an error of a clock.
+      // The facilitator responded between sentAtMs and now; only a time outside of that interval is a clock error.
       const aheadMs = sentAtMs - theirMs;
       const behindMs = theirMs - clock();
       if (Math.max(aheadMs, behindMs) <= differenceMaxMs) {

@@ -36,7 +36,7 @@ export type FindOfferedRoute = (method: string, path: string) => OfferedRoute | 
 
 type Listed = ReturnType<Facilitation["supported"]>;
 
-/** A list, the kinds that payments may have, and the routes completed by them so far. */
+/** A list, the kinds that payments may have, and the routes completed so far. */
 type Completion = Listed & Readonly<{ accepted: Listed["kinds"]; routes: WeakMap<Route, OfferedRoute> }>;
 
 /** Completes routes with the facilitator's current list of kinds and extensions. A route stays the same object until either changes. */

@@ -6,7 +6,7 @@ import { reason, type Reason } from "#x402/reason.ts";
 import type { ReadPayment } from "#x402/scheme.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 
-/** A payment as parsed by this process, or as an earlier process received it and left it in the ledger. */
+/** A payment as parsed by this process, or as an earlier process stored it in the ledger. */
 export type PresentedPayment = Readonly<ReadPayment | { sent: PaymentPayload }>;
 
 /** Verifies and settles payments, with a facilitator over HTTP or in this process. Both methods throw only {@link FacilitationError}. */
@@ -14,8 +14,8 @@ export type Facilitation = AsyncDisposable &
   Readonly<{
     verify(payment: PresentedPayment, offer: PaymentRequirements, request?: RequestTrace): Promise<VerifyResponse>;
     /**
-     * May be called again for the same payment: it charges once (EIP-3009). `idempotencyKey` identifies the sale; a facilitator that
-     * distinguishes callers returns the outcome to the first sale, and `duplicate_settlement` to all others.
+     * May be called again for the same payment, which is charged only once (EIP-3009). `idempotencyKey` identifies the sale; a facilitator
+     * that distinguishes callers returns the outcome to the first sale, and `duplicate_settlement` to all others.
      */
     settle(
       payment: PresentedPayment,
@@ -23,13 +23,13 @@ export type Facilitation = AsyncDisposable &
       idempotencyKey: string,
       request?: RequestTrace,
     ): Promise<SettleResponse>;
-    /** Whether it settles a payment by a durable write to this ledger, which makes earlier writes durable too. Default: never. */
+    /** Whether it settles a payment by a durable write to the caller's ledger, which makes earlier writes durable too. Default: never. */
     settlesInLedger?: (payload: PaymentPayload) => boolean;
     /** Returns whether it is usable now, from cached state. */
     readiness(): ReadinessCheck;
-    /** Compares this process's clock with the facilitator's; undefined if they were not compared. Default: never. */
+    /** Result of comparing this process's clock with the facilitator's; undefined before the first comparison. Default: never compared. */
     clock?: () => ReadinessCheck | undefined;
-    /** Returns the kinds of payment and the extensions in its last list; the same objects until they change. */
+    /** Returns the kinds of payment and the extensions that it last listed; the same objects until they change. */
     supported(): Pick<SupportedKinds, "kinds" | "extensions">;
     /** Returns whether it settles none of the current offers, or became unusable, so that no client should sign a payment. */
     isSettlingPaused(): boolean;
@@ -47,8 +47,7 @@ export type Facilitation = AsyncDisposable &
 export type FacilitationErrorCode = "unreachable" | "unintelligible" | "rejected" | "denied" | "failed" | "unknown";
 
 /**
- * The verdict is missing. The message is only for the log: it may contain the facilitator's text about itself, which is never shown to
- * clients.
+ * The verdict is missing. The message is only for the log: it may contain the facilitator's message about itself, which clients never see.
  */
 export class FacilitationError extends Error {
   override readonly name = "FacilitationError";
@@ -75,12 +74,12 @@ function removeAbsent<T extends object>(value: { [Key in keyof T]: T[Key] | null
 }
 
 /**
- * Text with which a facilitator reports that the chain itself rejected a call before anything was sent: its RPC library's text for a revert
- * (viem, go-ethereum or alloy, which may have only the code of a revert: geth 3, Nethermind -32015).
+ * Message with which a facilitator reports that the chain rejected a call before anything was sent: its RPC library's message for a revert
+ * (viem, go-ethereum or alloy; the latter may contain only the code: geth 3, Nethermind -32015).
  */
 const callReverted = /^The contract function "\w+" reverted|\bexecution reverted\b|\berror code (?:3|-32015)\b/i;
 
-/** Text with which x402-rs reports that a transaction's receipt shows a revert. */
+/** Message with which x402-rs reports that a transaction's receipt shows a revert. */
 const transactionReverted = /^Transaction 0x[0-9a-f]{64} reverted/i;
 
 function nameRevert(text: string): Reason | undefined {
@@ -88,7 +87,9 @@ function nameRevert(text: string): Reason | undefined {
   return callReverted.test(text) ? reason.simulation : undefined;
 }
 
-/** Cleans a reason and its message. The reference appends to some reasons its RPC library's text, which contains its node's URL. */
+/**
+ * Cleans a reason and its message. The reference appends its RPC library's message to some reasons; this message contains its node's URL.
+ */
 function readReason(said: string | null | undefined, message: string | null | undefined) {
   const [, code = said, text] = /^(\w+): (.*)$/s.exec(said ?? "") ?? [];
   const why = message ?? text;
@@ -110,7 +111,7 @@ const definite: ReadonlySet<string> = new Set(Object.values(reason)).difference(
 /** Error instead of a verdict, as returned by the published Go facilitator: `{error: "<reason>: <message>"}`. */
 const errorSchema = z.object({ error: z.string() }).transform(({ error }, context) => {
   const { reason: foundReason = "", message, revert } = readReason(error, undefined);
-  // Without such text, the facilitator knows from the receipt that a transaction failed.
+  // Without such a message, the facilitator knows from the receipt that a transaction failed.
   if (definite.has(foundReason) || /^\w+_transaction_failed$/.test(error)) return { reason: foundReason, message };
   if (revert !== undefined) return { reason: revert, message };
   const isUnsigned = /_failed_to_verify_signature: (?:recovery failed|invalid EOA)/.test(error);

@@ -40,9 +40,8 @@ export type InProcessOptions = ResourceServerSettings &
   }>;
 
 /**
- * Derives the settlement settings: the facilitator's defaults, except that callers waiting at shutdown get a response
- * within the remaining shutdown time. A separate facilitator is stopped immediately, this process's facilitator only
- * after most of `shutdown.graceMs`.
+ * Derives the settlement settings: the facilitator's defaults, except that callers waiting at shutdown get a response within the remaining
+ * shutdown time. A separate facilitator stops immediately, this process's facilitator only after most of `shutdown.graceMs`.
  */
 export function planSettlementWithin(graceMs: number): FacilitatorOptions["settlement"] {
   const { settlement } = facilitatorDefaults;

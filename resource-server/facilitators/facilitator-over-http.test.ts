@@ -90,7 +90,7 @@ describe("createFacilitatorOverHttp", () => {
     expect(client.clock?.()).toMatchObject({ ok: isOk, message: expect.stringMatching(said) });
   });
 
-  it("knows nothing about the clock from a response of a cache, or without a date", async () => {
+  it("learns nothing about the clock from a cached response, or one without a date", async () => {
     const sent = createPayload();
     const headers = { date: new Date(0).toUTCString(), age: "9" };
     await using client = await facilitator(() => Response.json({ isValid: true, payer: "0xp" }, { headers }));
@@ -150,7 +150,7 @@ describe("createFacilitatorOverHttp", () => {
     await expect(settling).rejects.toMatchObject({ code: "unreachable" });
   });
 
-  it("requests payments, but isn't ready, until its facilitator was reached", async () => {
+  it("requests payments, but isn't ready, until its facilitator has been reached", async () => {
     await using client = await facilitator(() => Response.json({}), { url: () => "http://127.0.0.1:1" });
     await client.checked;
     expect(client.isSettlingPaused()).toBe(false);

@@ -144,7 +144,7 @@ const ofSignature: ReadonlySet<string | undefined> = new Set([
   "invalid_exact_evm_payload_signature",
 ]);
 
-/** Returns whether the payer's key really signed a payment: the reference rejects every signature while its node is unresponsive. */
+/** Returns whether the payer's key did sign a payment: the reference rejects every signature while its node is unresponsive. */
 async function isContradicted(
   answered: string | undefined,
   { payload, accepted }: PaymentPayload,
@@ -159,7 +159,10 @@ async function isContradicted(
 
 const isDown: ReadonlySet<FacilitationErrorCode> = new Set(["unreachable", "failed", "unknown"]);
 
-/** Puts the key into X-API-Key if the URL has credentials, for a proxy in front of the facilitator, which occupy Authorization. */
+/**
+ * Puts the key into X-API-Key if the URL has credentials, which are for a proxy in front of the facilitator and need the Authorization
+ * header.
+ */
 function buildKeyHeader(apiKey: Secret, isAuthorized: boolean): RequestHeaders {
   const key = apiKey.reveal();
   return isAuthorized ? { "X-API-Key": key } : { Authorization: `Bearer ${key}` };

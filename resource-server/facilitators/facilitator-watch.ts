@@ -12,7 +12,7 @@ const unfitPauseMs = 500;
 
 type WatchedFacilitator = Readonly<{
   log: Logger;
-  /** Aborts when the process stops; a check interrupted by this implies nothing about the facilitator. */
+  /** Aborts when the process stops; an interrupted check implies nothing about the facilitator. */
   signal: AbortSignal;
   supported: () => Promise<SupportedKinds>;
   rejectedTerms: (supported: SupportedKinds) => Promise<RejectedTerms | undefined>;
@@ -36,9 +36,9 @@ type LastCheck = Readonly<{
 
 /**
  * Checks periodically whether a facilitator responds to `/supported` with the kinds of payment sold, and accepts the terms of the current
- * offers; logs each change. Once the facilitator was reached, nothing is settled while its last check failed, so that no client signs a
- * payment; once it was ready, the server stays ready despite failures ({@link tolerateLaterFailures}). Before it was reached, the server is
- * unready, but responds with 402 to unpaid requests (specification, "Errors").
+ * offers; logs each change. Once the facilitator has been reached, nothing is settled while its last check failed, so that no client signs
+ * a payment; once it has been ready, the server stays ready despite failures ({@link tolerateLaterFailures}). Before it was reached, the
+ * server is unready, but responds with 402 to unpaid requests (specification, "Errors").
  */
 export function watchFacilitator(
   { kinds: soldKinds }: Readonly<{ kinds: readonly SoldKind[] }>,

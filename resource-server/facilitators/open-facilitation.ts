@@ -26,7 +26,7 @@ export async function openFacilitation(
   if (url !== undefined) {
     if (privateKey === undefined) {
       const facilitator = createFacilitatorOverHttp({ ...settings.facilitator, url, kinds, offers }, parts);
-      // If the facilitator responds, even the first request gets its price.
+      // So that even the first request gets a price, if the facilitator responds.
       await Promise.race([facilitator.checked, pauseInBackground(firstCheckMs, parts.signal)]);
       return facilitator;
     }

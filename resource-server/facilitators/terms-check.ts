@@ -14,14 +14,14 @@ const ofTerms = new Set<string | undefined>([
   "invalid_exact_evm_eip3009_not_supported",
 ]);
 
-/** Responses of a facilitator that reads an empty account's balance, or simulates its payment, before it checks the terms. */
+/** Reasons given by a facilitator that reads the balance, or simulates the payment, of an empty account before it checks the terms. */
 const ofAccount = new Set<string | undefined>([reason.simulation, "insufficient_funds"]);
 
 const payeesMax = 8;
 
 const recheckMs = 10_000;
 
-/** Terms that a facilitator rejects; `areAll` if it rejects all, `isPartial` if those on another network are accepted. */
+/** Terms that a facilitator rejects: `areAll` if it rejects all, `isPartial` if it accepts those on another network. */
 export type RejectedTerms = Readonly<{ message: string; areAll: boolean; isPartial: boolean }>;
 
 /** Verifies a made-up payment, marked so that the facilitator can tell it from a buyer's. */

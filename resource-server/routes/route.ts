@@ -202,14 +202,14 @@ function describeIssue(issue: Issue): readonly string[] {
 
 type Problem = Readonly<{ path: readonly PropertyKey[]; message: string }>;
 
-/** Lists the problems within an issue of a key, or of a union: those of the intended alternative. */
+/** Lists the problems within an issue of a key or, for a union, those of the intended alternative. */
 function listInnermost(issue: Issue): readonly Problem[] {
   if (issue.code === "invalid_key") return issue.issues.map(({ message }) => ({ path: [], message }));
   if (issue.code !== "invalid_union") return [{ path: [], message: issue.message }];
   return issue.errors.find((inner) => inner.some(({ path }) => path.length > 0)) ?? issue.errors[0] ?? [];
 }
 
-/** A price that is probably meant in smallest units, as a buyer's cap without `$` and point is. */
+/** A price that is probably meant in smallest units, like a buyer's cap without `$` and point. */
 const groupedThousands = /^\d{4,30}$/;
 
 function findOfferProblems(

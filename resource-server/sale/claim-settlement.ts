@@ -23,13 +23,13 @@ export function createPaymentsInFlight() {
   const requests = new KeyCounts();
   const ownedKeys = new Set<string>();
   return {
-    /** Counts a request with a payment until it is disposed of: a buyer may send copies of one payment at the same time. */
+    /** Counts a request with a payment until disposal, because a buyer may send copies of one payment at the same time. */
     enter(key: PaymentKey): Disposable & Readonly<{ hasOthers: () => boolean }> {
       const name = namePayment(key);
       requests.increase(name);
       return { hasOthers: () => requests.get(name) > 1, [Symbol.dispose]: () => requests.decrease(name) };
     },
-    /** Owns a payment until its release, during which no other request touches its claim. Returns false if it is already owned. */
+    /** Makes the caller the payment's owner until its release; no other request changes its claim. Returns false if it is already owned. */
     acquire(key: PaymentKey): boolean {
       const name = namePayment(key);
       if (ownedKeys.has(name)) return false;
@@ -154,7 +154,7 @@ export async function recordOutcome(
   }
 }
 
-/** Returns whether a settled claim's payment may buy something else: it restates a running total, with nothing added. */
+/** Returns whether a settled claim's payment may buy something else, because it restates a running total, with nothing added. */
 function isUnused(claim: PaymentClaim): boolean {
   return claim.amount === "0" && restatesTotal(claim);
 }

@@ -23,7 +23,7 @@ export type Payment = Readonly<{
 
 /**
  * Reads a PAYMENT-SIGNATURE header (x402 version 2: base64 of a PaymentPayload in JSON). Parses a payment with an unknown scheme as
- * `exact`, so that its earlier purchase is found by its authorization.
+ * `exact`, so that an earlier purchase is found by its authorization.
  */
 export function readPayment(header: string): Readonly<{ ok: true; payment: Payment } | { ok: false; message: string }> {
   const decodedHeader = decodeHeader(header);

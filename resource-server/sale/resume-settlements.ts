@@ -9,8 +9,8 @@ const claimsPerRunMax = 100;
 const parallelMax = 4;
 
 /**
- * Resolves settlements with an unknown outcome, whether or not their client returns: those of a killed process, and those for which a
- * facilitator had no response. Runs until disposed; also releases claims of exited processes, and deletes ended claims and undelivered
+ * Resolves settlements with an unknown outcome, whether or not their client retries: those of a killed process, and those without a
+ * response from the facilitator. Runs until disposed; also releases claims of exited processes, and deletes ended claims and undelivered
  * responses after `retentionMs`.
  */
 export function resumeSettlements(
@@ -20,9 +20,7 @@ export function resumeSettlements(
   const { ledger, log, pause = pauseInBackground } = parts;
   const lines = createBoundedLog(log, { lines: 1, everyMs: 60_000 });
 
-  /**
-   * Releases claims that this process still owns although no request is working on them, because the request's end could not be recorded.
-   */
+  /** Releases claims that this process still owns because a request's end could not be recorded. */
   async function releaseOrphans(): Promise<void> {
     for (const { key, isWorking } of await ledger.owned(claimsPerRunMax))
       await runUnlessInUse(key, parts, () => (isWorking ? ledger.release(key) : ledger.disown(key)));

@@ -69,7 +69,7 @@ async function deliver(outcome: SaleOutcome, isDelivered = true) {
 const noVerdict = (code: FacilitationErrorCode) => new FacilitationError(code, "why");
 
 describe("sell", () => {
-  it("verifies, works and settles in this order, then sells the response", async () => {
+  it("verifies, calls the upstream and settles, in this order, then sells the response", async () => {
     const { buy, asked, chargedAmounts, ledger } = await shop();
     const outcome = await buy(createPayment());
     expect(outcome).toMatchObject({ kind: "sold", response, settlement: settledResponse });
@@ -91,14 +91,17 @@ describe("sell", () => {
     ...(["unreachable", "unknown", "failed", "denied", "unintelligible"] as const).map(
       (code) => [code, noVerdict(code), { kind: "no-verdict", cause: { code } }] as [string, Error, object],
     ),
-  ])("does no work after the verdict %s, and accepts the same payment on retry", async (_, verdict, outcome) => {
-    const { buy, asked, facilitation, ledger } = await shop();
-    facilitation.verdicts.unshift(verdict);
-    const paidPayment = createPayment();
-    expect(await buy(paidPayment)).toMatchObject(outcome);
-    expect([asked, await ledger.count()]).toEqual([["verify"], {}]);
-    expect(await buy(paidPayment)).toMatchObject({ kind: "sold" });
-  });
+  ])(
+    "does not call the upstream after the verdict %s, and accepts the same payment on retry",
+    async (_, verdict, outcome) => {
+      const { buy, asked, facilitation, ledger } = await shop();
+      facilitation.verdicts.unshift(verdict);
+      const paidPayment = createPayment();
+      expect(await buy(paidPayment)).toMatchObject(outcome);
+      expect([asked, await ledger.count()]).toEqual([["verify"], {}]);
+      expect(await buy(paidPayment)).toMatchObject({ kind: "sold" });
+    },
+  );
 
   it("returns in-progress to concurrent copies of a channel's payment", async () => {
     const { buy, offers, asked } = await shop();
@@ -128,7 +131,7 @@ describe("sell", () => {
     expect(await buy(createPayment())).toMatchObject({ kind: "invalid", reason: rejectedVerdict.invalidReason });
   });
 
-  it("works once for ten concurrent requests with the same payment", async () => {
+  it("calls the upstream once for ten concurrent requests with the same payment", async () => {
     const { buy, asked, chargedAmounts } = await shop();
     const paid = createPayment();
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => buy(paid)));
@@ -152,7 +155,7 @@ describe("sell", () => {
     expect([asked, chargedAmounts.length]).toEqual([[], 1]);
   });
 
-  it("returns a delivered response only to the same client, or for its payment-identifier", async () => {
+  it("returns a delivered response only to the same client, or for the same payment-identifier", async () => {
     const { sell } = await shop();
     const from = (paid: Payment, client: string) => sell({ ...createOrder(paid), client, work: async () => resource });
     const plainPayment = createPayment();
@@ -291,7 +294,7 @@ describe("sell, if the upstream fails or declines", () => {
     expect(await buy(paid)).toMatchObject({ kind: "sold" });
   });
 
-  it("releases the payment if the work throws", async () => {
+  it("releases the payment if the upstream's call throws", async () => {
     const { buy, ledger } = await shop(() => Promise.reject(new Error("a fault")));
     await expect(buy(createPayment())).rejects.toThrow("a fault");
     expect(await ledger.count()).toEqual({});

@@ -114,10 +114,10 @@ async function sell(request: SaleRequest, parts: SellingParts): Promise<SaleOutc
     const repeatedRequest = { ...request, isIdentified: true, isRepeated: earlierPurchase.state === "delivered" };
     return runAsOwner(earlierPurchase.key, parts, () => collect(earlierPurchase.key, repeatedRequest, parts));
   }
-  // A payment being settled is no longer valid, and a copy of this same request may be settling it.
+  // A payment being settled is no longer valid, and a copy of this request may be settling it.
   const startedClaim = rejection.kind === "invalid" ? await ledger.find(key) : undefined;
-  // The reason may be temporary, such as the payer's other payment in flight: a payment rejected here may be charged
-  // through a copy that is verified later.
+  // The reason may be temporary, such as another payment of the payer in flight, so a copy that is verified later may still charge a
+  // payment rejected here.
   if (!isRepetition(startedClaim, request))
     return rejection.kind === "invalid" && copy.hasOthers() ? { kind: "in-progress" } : rejection;
   return runAsOwner(key, parts, () => collect(key, request, parts));
@@ -135,7 +135,7 @@ async function runAsOwner(
     if (outcome.kind !== "sold") await ledger.disown(key);
     return outcome;
   } finally {
-    // A sold response stays owned until its delivery ends, so that no second request gets it before.
+    // A sold response stays owned until its delivery ends, so that no second request gets it earlier.
     if (outcome?.kind !== "sold" || outcome.end === undefined) payments.release(key);
   }
 }
@@ -145,7 +145,7 @@ export const noOffer = "No matching payment requirements";
 
 /**
  * Returns whether a request repeats the purchase of a claim, so that the buyer gets the response it paid for. A payment that repeats a
- * running total may also be for a new purchase, e.g. from a buyer that lost its total; verification decides.
+ * running total may also be for a new purchase, e.g. after a buyer lost its total; verification decides.
  */
 function isRepetition(claim: FoundClaim | undefined, { payment, fingerprint }: SaleRequest): claim is FoundClaim {
   if (claim?.digest !== payment.digest) return false;
@@ -202,7 +202,7 @@ async function buy(key: ClaimKey, request: Order, parts: SaleParts): Promise<Sal
  */
 type Collection = SaleRequest & Readonly<{ isRepeated?: boolean; isIdentified?: boolean }>;
 
-/** Delivers an earlier claim's purchase to its owner: again to a returning client, and once to concurrent copies. */
+/** Delivers an earlier claim's purchase to its owner: again if the client retries, but once for concurrent copies. */
 async function collect(key: ClaimKey, request: Collection, parts: SaleParts): Promise<SaleOutcome> {
   const { ledger, facilitation } = parts;
   const foundClaim = await ledger.find(key);
@@ -220,7 +220,7 @@ async function collect(key: ClaimKey, request: Collection, parts: SaleParts): Pr
   if (claim === undefined) return { kind: "in-progress" };
   switch (claim.state) {
     case "working":
-      // The process that worked on it exited or could not record the outcome; nothing was charged, and the next request starts over.
+      // The process that handled the payment exited or could not record the outcome; nothing was charged, and the next request starts over.
       await ledger.release(key);
       return { kind: "in-progress" };
     case "settling":

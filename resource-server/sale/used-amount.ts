@@ -26,9 +26,9 @@ export function chargeWork(
 }
 
 /**
- * Returns the amount to settle for an offer, in the token's smallest units: the value of the upstream's header, in
- * units, percent of the maximum ("12.5%") or dollars ("$0.02"); the whole amount without a header, or if the offer has
- * no maximum. Undefined when the header can't be read, or exceeds the maximum.
+ * Returns the amount to settle for an offer, in the token's smallest units: the value of the upstream's header, given in units, percent of
+ * the maximum ("12.5%") or dollars ("$0.02"). Without a header, or if the offer has no maximum, returns the whole amount. Undefined when
+ * the header can't be read, or exceeds the maximum.
  */
 function readUsedAmount(header: string | undefined, offer: PaymentRequirements): string | undefined {
   const isMax = schemes.find(({ name }) => name === offer.scheme)?.isMax ?? false;

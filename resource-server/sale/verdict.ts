@@ -23,8 +23,8 @@ export type VerdictParts = Readonly<{
 }>;
 
 /**
- * Validity that is accepted even if the offer's `maxTimeoutSeconds` is shorter, because the published Go client signs
- * each authorization for an hour. A longer one is rejected, because its response would be retained as long.
+ * Validity that is accepted even if the offer's `maxTimeoutSeconds` is shorter, because the published Go client signs each authorization
+ * for an hour. A longer one is rejected, because the response would be retained for as long.
  */
 const acceptedValiditySeconds = 3_600;
 /** Max seconds by which a client's clock may be ahead. */

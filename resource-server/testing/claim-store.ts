@@ -11,7 +11,7 @@ const silentLog = pino({ level: "silent" });
 
 /** Opens a ledger's SQLite file, or one in memory. */
 function openStore(path: string, isShared = false): SqlStore {
-  // A file locked by another ledger stays locked for the whole test.
+  // Don't wait: a file locked by another ledger stays locked for the whole test.
   const location = { path, rival: "the other test", setting: "ledger.path", waitMs: 200, isShared };
   return openSqliteStore({ ...location, migrations: sqliteClaimMigrations });
 }
