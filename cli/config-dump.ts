@@ -1,7 +1,7 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { listSettingsLeaves, type SettingsLeaf, getValueAt } from "#daemon/settings/leaf.ts";
-import { SettingsError, type GivenSettings, type SettingsProblem } from "#daemon/settings/problem.ts";
+import { SettingsError, type UnvalidatedSettings, type SettingsProblem } from "#daemon/settings/problem.ts";
 import { resolveSettings, type SettingsDefinition, type SettingsSources } from "#daemon/settings/settings.ts";
 import { loadDefinition, type ServiceName } from "./service-definitions.ts";
 import { listCommonSettings } from "./settings-help.ts";
@@ -32,7 +32,7 @@ export async function printConfigDump(
     return exitStatus.clean;
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
-    if (error.given !== undefined) print(dumpGiven(definition, error.given, error.problems));
+    if (error.unvalidated !== undefined) print(dumpGiven(definition, error.unvalidated, error.problems));
     output.error(`${error.message}\n`);
     return exitStatus.error;
   }
@@ -41,7 +41,7 @@ export async function printConfigDump(
 /** Lists the settings of a service that would reject them: they are given, missing, or at their default as the schema declares it. */
 function dumpGiven(
   definition: SettingsDefinition,
-  { settings, origin }: GivenSettings,
+  { settings, origin }: UnvalidatedSettings,
   problems: readonly SettingsProblem[],
 ): readonly DumpedSetting[] {
   const reportedNames = new Set(problems.map(({ name }) => name));

@@ -54,7 +54,7 @@ export const forwardStepMs = 3_600_000;
 
 /**
  * Creates a wall clock for deleting what is old. It follows a forward step only after {@link forwardStepMs}, so that a wrong time that is
- * soon corrected deletes nothing. After a machine was suspended it is behind for as long, which only delays deletion.
+ * soon corrected deletes nothing. After a suspension, it lags by the time suspended, which only delays deletion.
  */
 export function createRetentionClock(clock: Clock): () => number {
   let trusted = readClocks(clock);

@@ -24,7 +24,7 @@ export function memoize<Value extends object | boolean>(
   };
 }
 
-/** Copies a string into its own memory: on Node 24, a slice of a string, such as of a request's head, keeps the whole string in memory. */
+/** Copies a string into its own memory: on Node 24, a slice, such as a request's header, keeps the whole string alive. */
 function copy(text: string): string {
   return JSON.parse(JSON.stringify(text)) as string;
 }

@@ -59,9 +59,11 @@ export function announceProcess(
 export function listRunningServices(env: Variables): readonly RunningService[] {
   const found = listRuntimeDirectories(env).flatMap(listEntries);
   const runningServices = found.filter(({ service }) => isProcessAlive(service.pid));
-  // During a hot restart, two processes serve one URL; two sidecars in separate network namespaces may also have the same.
-  const byPlace = runningServices.map(({ service }) => [`${service.url} ${service.stateDirectory}`, service] as const);
-  return [...new Map(byPlace).values()];
+  // In a hot restart, two processes serve one URL; so may two sidecars in separate network namespaces.
+  const byLocation = runningServices.map(
+    ({ service }) => [`${service.url} ${service.stateDirectory}`, service] as const,
+  );
+  return [...new Map(byLocation).values()];
 }
 
 /** A service's announcement and its file. */
@@ -80,7 +82,7 @@ function listRuntimeDirectories(env: Variables): readonly string[] {
     ...(isAbsolute(own) ? [own] : []),
     ...(isAbsolute(user) ? [join(user, "gatehouse")] : []),
     join(findUserStateDirectory(env), "run"),
-    // This directory contains one for each systemd unit of examples/systemd.
+    // Contains a directory for each systemd unit in examples/systemd.
     "/run/gatehouse",
   ];
 }

@@ -39,7 +39,7 @@ export type ServiceContext = Readonly<{
    * a service that doesn't register one has no exclusive resources.
    */
   yields: (release: () => Promise<void>) => void;
-  /** Whether another process replaces this one while this one still serves. If so, both must share whatever they write to. */
+  /** Whether a predecessor or successor may run at the same time: they must then share what they write to. */
   isHandedOver: boolean;
   /**
    * Registers the function that drains clients once the next process serves: shutdown starts when it resolves, after the last client has
@@ -121,7 +121,7 @@ export async function runService<Schema extends z.ZodObject>(
       hotRestart.leave(() => {
         if (!signal.aborted) void endAfter(drainClients, { left, log });
       });
-      await hotRestart.turn(signal);
+      await hotRestart.waitForTurn(signal);
       if (signal.aborted) return 0;
     }
     const startError = await serve(service, settings, context);

@@ -1,8 +1,8 @@
 import type { Writable } from "node:stream";
 
 /**
- * Ignores a command's failing standard output until the returned function, at the process's exit, reports the cause and makes the status
- * 1. A closed reader is no failure.
+ * Ignores failures of a command's standard output. The returned function, called when the process exits, reports the cause and sets the
+ * exit status to 1. A closed reader is no failure.
  */
 export function watchOutput(stream: Writable): () => void {
   let lost: NodeJS.ErrnoException | undefined;

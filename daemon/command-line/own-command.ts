@@ -19,7 +19,7 @@ export const ownProgram: readonly [string, ...string[]] = isSea()
  * folder where it is installed, otherwise its launcher, or the current Node if there is no launcher. In any other folder, `npx` would
  * download the package.
  *
- * @param directory where the command is typed, for shorter paths; without it the paths work anywhere.
+ * @param directory the operator's working directory, for shorter paths; if absent, the paths are absolute.
  */
 export function formatOwnCommand(directory?: string): string {
   if (isOnPath()) return "gatehouse";

@@ -2,8 +2,8 @@ import { closeSync, constants, fstatSync, openSync } from "node:fs";
 import { StartupError } from "../process/startup-error.ts";
 
 /**
- * Opens a regular file to append to, which only its owner can read if it is new. Doesn't follow a symbolic link, which another user may
- * have put in its place, or block on a named pipe.
+ * Opens a regular file to append to; only its owner can read a new one. Doesn't follow a symbolic link, which another user may have put in
+ * its place, or block on a named pipe.
  *
  * @throws {StartupError} for anything but a regular file.
  */

@@ -5,7 +5,7 @@ import { chmodSync, statSync } from "node:fs";
 import { skipMissing } from "../skip-missing.ts";
 
 export type ReplaceFileOptions = Readonly<{
-  /** Mode of a new file; an existing file keeps its own. Default 0600. `"as-directory"`: its directory's, without write access for others, and its owner. */
+  /** Mode of a new file; an existing file keeps its own. Default 0600. `"as-directory"`: as its directory, not writable by others. */
   mode?: number | "as-directory";
   /** Copies an existing file's attributes, other than mode and owner, to its replacement; throws to cancel the replacement. */
   copyAttributes?: (from: string, to: string) => Promise<void>;
@@ -55,8 +55,8 @@ export async function replaceFile(
 }
 
 /**
- * Removes temporary files that killed calls of {@link replaceFile} left in a directory, for target names that `isOurs` accepts. Only safe
- * for the sole writer of those files: if another writer were replacing a file, its temporary file would be removed.
+ * Removes temporary files that killed processes left in a directory ({@link replaceFile}), for target names that `isOurs` accepts. Only
+ * safe for the sole writer of those files: if another writer were replacing a file, its temporary file would be removed.
  */
 export async function removeTemporaryFiles(directory: string, isOurs: (name: string) => boolean): Promise<void> {
   for (const name of await listNames(directory)) {
@@ -91,8 +91,8 @@ export async function syncDirectory(path: string): Promise<void> {
 }
 
 /**
- * Restricts a file owned by this user to its owner (0600), including files that earlier versions created world-readable. Leaves unchanged
- * other users' files, whose mode this process can't change, and anything that isn't a file.
+ * Restricts a file owned by this user to its owner (0600), including files that earlier versions created world-readable. Does not change
+ * anything that isn't a file, or other users' files, whose mode this process can't change.
  */
 export function restrictToOwner(path: string): void {
   const stats = statSync(path);

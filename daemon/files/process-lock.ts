@@ -117,7 +117,7 @@ function explainLockFailure(
   return { ok: false, reason: "LockFailed", why: `(${cause.message}); ${remedy}` };
 }
 
-/** Another user may have created the directory, such as the first user that was set for a container with this volume. */
+/** Another user may have created the directory, such as the one as which the volume's first container ran. */
 function explainDirectory(directory: string): string {
   const owner = findOtherOwner(directory);
   if (owner === undefined) return "make the directory writable for the sidecar";

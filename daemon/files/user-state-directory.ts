@@ -8,7 +8,7 @@ export function findUserStateDirectory(env: Readonly<Record<string, string | und
   return join(isAbsolute(state) ? state : join(findHome(), ".local", "state"), "gatehouse");
 }
 
-/** A user that no database lists, such as of a systemd unit with `DynamicUser=`, has the home `/`, as in Docker and nss-systemd. */
+/** A user that is in no database, such as that of a systemd unit with `DynamicUser=`, has the home `/`, as in Docker and nss-systemd. */
 function findHome(): string {
   try {
     return homedir();

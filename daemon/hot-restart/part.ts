@@ -5,7 +5,7 @@ import { setSocketExchange, type SocketHandle } from "./socket-exchange.ts";
 
 export type HotRestart = Readonly<{
   /** Reports that the settings are valid, and waits for permission to start; resolves early when the signal aborts. */
-  turn: (signal: AbortSignal) => Promise<void>;
+  waitForTurn: (signal: AbortSignal) => Promise<void>;
   /** Registers the callback for changes in the settings file's state; its first call precedes the start of the process. */
   followSettings: (notify: (file: ActiveSettings) => void) => void;
   /** Registers the function that releases all exclusive resources, so that the next process can start. */
@@ -61,7 +61,7 @@ export function registerForHotRestart(environment: NodeJS.ProcessEnv): HotRestar
     isHandedOver: () => isHandedOver,
   });
   return {
-    turn: async (signal) => {
+    waitForTurn: async (signal) => {
       // Until the process may proceed, nothing else keeps it alive.
       process.channel?.ref();
       sendToSupervisor({ type: "prepared" });

@@ -16,7 +16,7 @@ export type SupervisedService = Readonly<{
   service: string;
   settingsPath: string;
   environment: NodeJS.ProcessEnv;
-  /** Whether a process that has released its exclusive resources continues its remaining work, and reports what it no longer can do. */
+  /** Whether a process that has released its exclusive resources continues its remaining work, and reports what it can no longer do. */
   keepsServing: boolean;
 }>;
 

@@ -57,7 +57,7 @@ export function describeAllowedMethods(methods: readonly string[]) {
   return { body: { error: `this path supports ${allowed}` }, headers: { Allow: allowed } } as const;
 }
 
-/** Creates a Hono application whose requests have an id, a limited body and a measurement; unknown routes and methods get a JSON `{error}`. */
+/** Creates a Hono application that identifies, limits and measures requests; unknown routes and methods get a JSON `{error}`. */
 export function createApp(options: AppOptions, { log, metrics, mask }: AppDependencies): App {
   const app: App = new Hono<AppVariables>();
   const reports = createRequestReports({ log, metrics });

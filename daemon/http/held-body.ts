@@ -33,8 +33,8 @@ export function describeEncodedBody(encoding: string): string {
 
 /**
  * Reads a request's body of at most `limitBytes` into a buffer that grows by doubling. The buffer's size is charged to the client's memory,
- * as bytes that wait for the client. Returns undefined and releases the memory when the memory limit is reached; the rest of the body is
- * not wanted.
+ * as bytes that wait for the client. Returns undefined and releases the memory when the memory limit is reached; the rest of the body need
+ * not be read.
  *
  * @throws {BodyTooLargeError} when the body exceeds `limitBytes`, after releasing the memory.
  * @throws {ClientGoneError} when the client disconnects before the end.

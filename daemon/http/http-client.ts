@@ -38,9 +38,9 @@ export type ResponseHead = Readonly<{ status: number; headers: IncomingHttpHeade
 export type IncomingResponse = ResponseHead & Readonly<{ body: Uint8Array<ArrayBuffer> }>;
 
 /**
- * Creates a client over keep-alive connections. Uses undici's dispatcher, which takes half the CPU of its `request`,
- * whose streams and signals are not needed here. Loaded on first use; an unresolvable name blocks no other destination
- * ({@link lookupName}). When `signal` aborts, requests in flight reject with its reason.
+ * Creates a client over keep-alive connections. Uses undici's dispatcher, loaded on first use, which takes half the CPU of undici's
+ * `request`: its streams and signals are not needed. An unresolvable name blocks no other destination ({@link lookupName}). When `signal`
+ * aborts, requests in flight reject with its reason.
  */
 export function createHttpClient({ signal, connectionsMax }: HttpClientOptions): HttpClient {
   let pendingAgent: Promise<Agent> | undefined;
@@ -167,7 +167,7 @@ function createDecoder(encoding: string | undefined): Transform | undefined {
   return known && decoders[known]();
 }
 
-const beforeTheRequest = new Set([
+const connectErrorCodes = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
   "EAI_AGAIN",
@@ -181,6 +181,6 @@ export function hasNeverConnected(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(hasNeverConnected);
   const { code } = error as NodeJS.ErrnoException;
-  if (code !== undefined && beforeTheRequest.has(code)) return true;
+  if (code !== undefined && connectErrorCodes.has(code)) return true;
   return hasNeverConnected(error.cause);
 }

@@ -74,7 +74,7 @@ const taken = (port: number) =>
   `port ${port} on ${host} is in use; stop the process that uses it (\`ss -ltnp 'sport = :${port}'\` shows it), or set PORT to another port.`;
 
 /** A server on a system without shared ports, such as macOS. */
-function unable(server: Server): Server {
+function withoutSharedPorts(server: Server): Server {
   const listenAlone = server.listen.bind(server);
   return Object.assign(server, {
     listen: (where: { reusePort?: boolean; port: number; host: string }) => {
@@ -172,7 +172,7 @@ describe("a port in use is reported", () => {
 
 describe("a system that cannot share a port", () => {
   test("uses one socket, and still reports a port in use", async () => {
-    const server = unable(createHttpServer((_, response) => response.end("served")));
+    const server = withoutSharedPorts(createHttpServer((_, response) => response.end("served")));
     const one = await listenOnSockets(server, { name: "any", host, port: 0, sockets: 16 });
     stacks.at(-1)?.defer(one.close);
     expect(await socketsAt(one.port)).toBe(1);
@@ -181,7 +181,7 @@ describe("a system that cannot share a port", () => {
     expect(await text(socket)).toMatch(/served$/);
     const connections = budget().listener({ name: "public" });
     await expect(
-      listen(unable(createHttpServer()), { host, port: one.port, setting: "PORT", connections }),
+      listen(withoutSharedPorts(createHttpServer()), { host, port: one.port, setting: "PORT", connections }),
     ).rejects.toThrow(`port ${one.port} on ${host} is in use`);
   });
 });

@@ -74,9 +74,9 @@ export async function listenHttp(
     else response.setHeader("Keep-Alive", `timeout=${requestedKeepAliveSeconds}`);
   });
   const { connections, isProxy, isTrustedProxy } = options;
-  if (isProxy !== undefined) connections?.boundAddresses(server, isProxy);
+  if (isProxy !== undefined) connections?.limitAddresses(server, isProxy);
   if (isTrustedProxy !== undefined) takeProxyHeaders(server, isTrustedProxy);
-  connections?.bound(server);
+  connections?.limit(server);
   const listeningSockets = await listen(server, options);
   const leave = async () => {
     await drainClients(listeningSockets, {
@@ -102,7 +102,7 @@ const newcomersMs = 1_000;
 
 /**
  * Drains a listener's clients before its idle connections are closed, so that no request arrives on a closing connection. After `begin`,
- * every response tells its client to close the connection, and clients may keep theirs idle for `idleMs`.
+ * every response tells its client to close the connection, and a connection may stay idle for `idleMs`.
  */
 export async function drainClients(
   { stopAccepting }: Pick<HttpListener, "stopAccepting">,

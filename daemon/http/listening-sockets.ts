@@ -22,7 +22,7 @@ export type ListeningSockets = Readonly<{
 }>;
 
 /** Options that node:http uses for its own connections. */
-const asHttpTakes = { allowHalfOpen: true, noDelay: true };
+const httpSocketOptions = { allowHalfOpen: true, noDelay: true };
 
 /**
  * Makes a `node:http` server accept connections over several sockets on one port. An event loop accepts one connection per socket and tick,
@@ -37,7 +37,7 @@ export async function listenOnSockets(
   { name, host, port, sockets }: ListenAddress,
 ): Promise<ListeningSockets> {
   const inheritedSockets = getSocketExchange().acquire(name);
-  if (inheritedSockets.length > 0) return await listenOnHanded(server, inheritedSockets);
+  if (inheritedSockets.length > 0) return await listenOnInherited(server, inheritedSockets);
   if (sockets > 1 && port !== 0) await checkIsFree(host, port);
   await using begun = new AsyncDisposableStack();
   const begin = async <S extends NetServer>(
@@ -48,7 +48,7 @@ export async function listenOnSockets(
     begun.defer(() => closeServer(one));
     return one;
   };
-  const inAll = await begin(server, { host, port, reusePort: sockets > 1 }).then(
+  const socketCount = await begin(server, { host, port, reusePort: sockets > 1 }).then(
     () => sockets,
     async (error: unknown) => {
       if ((error as NodeJS.ErrnoException).code !== "ENOTSUP") throw error;
@@ -58,7 +58,7 @@ export async function listenOnSockets(
   );
   const at = server.address() as AddressInfo;
   const acceptors: NetServer[] = [server];
-  while (acceptors.length < inAll) {
+  while (acceptors.length < socketCount) {
     acceptors.push(await begin(createAcceptor(server), { host: at.address, port: at.port, reusePort: true }));
   }
   begun.move();
@@ -80,7 +80,7 @@ function describeSockets(port: number, acceptors: readonly NetServer[]): Listeni
 }
 
 /** Listens on all inherited sockets, regardless of the configured number, because the kernel distributes connections to each of them. */
-async function listenOnHanded(server: Server, inheritedSockets: readonly SocketHandle[]): Promise<ListeningSockets> {
+async function listenOnInherited(server: Server, inheritedSockets: readonly SocketHandle[]): Promise<ListeningSockets> {
   const acceptors = inheritedSockets.map((_, index) => (index === 0 ? server : createAcceptor(server)));
   await using begun = new AsyncDisposableStack();
   for (const [index, one] of acceptors.entries()) {
@@ -93,7 +93,7 @@ async function listenOnHanded(server: Server, inheritedSockets: readonly SocketH
 
 /** Creates a server that accepts connections for another server. */
 function createAcceptor(server: Server): NetServer {
-  const acceptor = createServer(asHttpTakes, (socket) => server.emit("connection", socket));
+  const acceptor = createServer(httpSocketOptions, (socket) => server.emit("connection", socket));
   copyConnectionFilter(acceptor, server);
   return acceptor;
 }

@@ -11,7 +11,7 @@ const failure = (code: string) => Object.assign(new Error(code), { code });
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A lookup through a system whose responses the test controls. */
+/** A lookup whose responses from the system the test controls. */
 function startLookup() {
   const asked: { hostname: string; callback: Callback }[] = [];
   const lookup = createNameLookup({ lookUp: (hostname, _, callback) => void asked.push({ hostname, callback }) });

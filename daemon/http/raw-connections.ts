@@ -17,7 +17,7 @@ export function findListeningSocket(server: NetServer): SocketHandle {
 
 export type ServeConnection = (socket: Socket) => void;
 
-/** Installs a handler ahead of the existing ones; it can pass connections on to them; the last one installed runs first. */
+/** Installs a handler that runs before the existing ones and can pass connections on to them; the one installed last runs first. */
 export function prependHandler(server: Server, before: (behind: ServeConnection) => ServeConnection): void {
   const listeners = server.listeners("connection");
   server.removeAllListeners("connection");
@@ -30,21 +30,21 @@ export function prependHandler(server: Server, before: (behind: ServeConnection)
 }
 
 class Admission extends BlockList {
-  readonly #mayCome: (remoteAddress: string) => boolean;
+  readonly #isAllowed: (remoteAddress: string) => boolean;
 
-  constructor(mayCome: (remoteAddress: string) => boolean) {
+  constructor(isAllowed: (remoteAddress: string) => boolean) {
     super();
-    this.#mayCome = mayCome;
+    this.#isAllowed = isAllowed;
   }
 
   override check(address: string | SocketAddress): boolean {
-    return !this.#mayCome(typeof address === "string" ? address : address.address);
+    return !this.#isAllowed(typeof address === "string" ? address : address.address);
   }
 }
 
 /** Checks connections before sockets are created for them, at a fifth of the cost; Node has no such option for `node:http` servers. */
-export function filterConnections(server: NetServer, mayCome: (remoteAddress: string) => boolean): void {
-  Object.assign(server, { blockList: new Admission(mayCome) });
+export function filterConnections(server: NetServer, isAllowed: (remoteAddress: string) => boolean): void {
+  Object.assign(server, { blockList: new Admission(isAllowed) });
 }
 
 /** Applies the same check in a server that accepts connections on another server's behalf. */
@@ -148,8 +148,8 @@ export type SlicedReads = Readonly<{
 const sliceBytes = 4_096;
 
 /**
- * Passes a socket's input to its readers in slices of 4 KiB, each once `mustWait` returns false; `isFirst`: none is waiting. While one waits,
- * the socket is not read. Call it only after node:http has attached its parser, because attaching it parses all input at once.
+ * Passes a socket's input to its readers in slices of 4 KiB, each once `mustWait` returns false; `isFirst`: no slice is waiting. While a
+ * slice waits, the socket is not read. Call it only after node:http has attached its parser, because attaching it parses all input at once.
  */
 export function sliceReads(socket: Socket, mustWait: (isFirst: boolean) => boolean): SlicedReads {
   // node:http bypasses a socket's stream until the socket gets another data listener.
@@ -162,7 +162,7 @@ export function sliceReads(socket: Socket, mustWait: (isFirst: boolean) => boole
   const next = () => {
     // A destroyed socket's parser may already serve another connection.
     while (rest.length > 0 && !socket.destroyed) {
-      // Whatever a paused socket's stream buffers is later parsed all at once.
+      // What a paused socket's stream buffers would later be parsed all at once.
       if (socket.isPaused()) return void socket.once("resume", () => setImmediate(next));
       const slice = rest.subarray(0, Math.max(sliceBytes, allowedBytes));
       rest = rest.subarray(slice.length);

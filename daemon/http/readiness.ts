@@ -3,7 +3,7 @@ import { describeRejectedFiles, type ActiveFile } from "../files/active-files.ts
 export type ReadinessCheck = Readonly<{
   ok: boolean;
   message: string;
-  /** The service is ready despite the failure: the cause lies behind the service, and affected clients get a proper response. */
+  /** The service is ready despite the failure, because the cause is outside it and affected clients get a proper response. */
   tolerated?: boolean;
 }>;
 

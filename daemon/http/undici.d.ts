@@ -1,4 +1,4 @@
-// Files of undici that are imported alone: its index also loads its fetch, caches and mocks, which take 7 MiB.
+// Files of undici that are imported alone, because its index also loads its fetch, caches and mocks, which take 7 MiB.
 
 declare module "undici/lib/dispatcher/agent.js" {
   import { Agent } from "undici";

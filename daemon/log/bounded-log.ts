@@ -6,8 +6,8 @@ import type { EventInfo, Logger } from "./log.ts";
 export type LineLimit = Readonly<{ lines: number; everyMs: number }>;
 
 /**
- * Writes log lines that clients trigger, at a limited rate. The message is one of a few constants; the facts distinguish lines with the same
- * message. If the caller is given, at most a quarter of the lines are about it, so that others' lines are written as well.
+ * Writes log lines that clients trigger, at a limited rate. The message is one of a few constants; the facts distinguish lines with the
+ * same message. If lines specify their caller, at most a quarter of them are about one caller, so that others' lines are written as well.
  */
 export type BoundedLog = Readonly<{
   [Level in "info" | "warn" | "error"]: (facts: EventInfo<LogEvent<Level>>, message: string, caller?: string) => void;

@@ -4,12 +4,12 @@ import { logEvents, type LogEvent } from "./events/all-events.ts";
 import { version } from "../version.ts";
 import type { Mask } from "../secrets/mask.ts";
 
-/** Facts of a named event of a level. */
+/** Facts to log with a named event. */
 export type EventInfo<Name extends LogEvent> = Readonly<{ event: Name; err?: unknown; [fact: string]: unknown }>;
 
 type Write<Name extends LogEvent> = (facts: EventInfo<Name>, message: string) => void;
 
-/** Writes a line, with or without an event, that needs no operator action. */
+/** Writes a line that needs no operator action, with or without a named event. */
 type WriteFreely<Name extends LogEvent> = {
   (facts: Readonly<{ event?: Name; err?: unknown; [fact: string]: unknown }>, message: string): void;
   (message: string): void;

@@ -57,8 +57,7 @@ export class MemoryBudget {
 
   /**
    * Disconnects the slowest clients until that many bytes are free. If no candidate is left, an address that holds little gets the bytes
-   * from a margin. Otherwise clients that wait for the node, because their responses are still being collected, could block another
-   * client's short message with their memory.
+   * from a margin. Otherwise, clients whose responses are still being collected could leave no memory for another client's short message.
    */
   createRoom(address: string, bytes: number, requester: MemoryHolder): boolean {
     while (!this.hasRoom(address, bytes)) {
@@ -135,7 +134,7 @@ function readProcessMemoryBytes(): number {
 
 /**
  * Derives the memory limits for clients. Held bytes may briefly be in memory twice, as bytes and as text in the heap, and the rest of the
- * process takes about 130 MiB: a quarter of 512 MiB, and of the heap, leaves space for all three.
+ * process takes about 130 MiB: a quarter of 512 MiB, and a quarter of the heap, leave space for all three.
  */
 export function deriveMemoryBounds(settings: MemorySettings, limits: MemoryLimits): MemoryBudgetOptions {
   const whole = Math.floor(Math.min(limits.processBytes / 4, limits.heapBytes / 4, bytesMax));

@@ -2,7 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import v8Flags from "./v8-flags.json" with { type: "json" };
 
 const windowMs = 1_000;
-/** Shorter than the window, at whose end a one-second burst would be over. */
+/** Shorter than the window, because a burst of a second would be over by its end. */
 const checkEveryMs = 50;
 
 /** Number of calls per second at which a process counts as busy, the number of calls so far, and a function to call when it is busy. */

@@ -13,7 +13,7 @@ export type SettingsProblem = Readonly<{
 export type NameOrigin = (leaf: SettingsLeaf) => string;
 
 /** Settings before validation by the schema; secrets are plain text. */
-export type GivenSettings = Readonly<{ settings: object; origin: NameOrigin }>;
+export type UnvalidatedSettings = Readonly<{ settings: object; origin: NameOrigin }>;
 
 /** Invalid settings that prevent a service's start. `message` contains all problems, one per line. */
 export class SettingsError extends Error {
@@ -23,19 +23,19 @@ export class SettingsError extends Error {
   /** The lines of the message: one per problem, with the service's name and without credentials. */
   readonly lines: readonly string[];
   /** Private, so that printing the error reveals no secret. */
-  readonly #given: GivenSettings | undefined;
+  readonly #unvalidated: UnvalidatedSettings | undefined;
 
-  constructor(service: string, problems: readonly SettingsProblem[], given?: GivenSettings) {
+  constructor(service: string, problems: readonly SettingsProblem[], given?: UnvalidatedSettings) {
     const lines = problems.map((problem) => maskCredentials(`${service}: ${problem.name}: ${problem.message}`));
     super(lines.join("\n"));
     this.problems = problems;
     this.lines = lines;
-    this.#given = given;
+    this.#unvalidated = given;
   }
 
   /** The given settings; undefined if the settings file could not be read. */
-  get given(): GivenSettings | undefined {
-    return this.#given;
+  get unvalidated(): UnvalidatedSettings | undefined {
+    return this.#unvalidated;
   }
 }
 

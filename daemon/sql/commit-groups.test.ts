@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { CommitGroups } from "./commit-groups.ts";
 import { StoreError } from "./store.ts";
 
-/** A database whose flushes finish when the test lets them. */
+/** Opens a database whose flushes finish only when the test lets them. */
 function openDatabase() {
   const database = new DatabaseSync(":memory:");
   database.exec("CREATE TABLE counter (id INTEGER PRIMARY KEY) STRICT");

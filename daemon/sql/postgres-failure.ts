@@ -13,7 +13,7 @@ export type DatabaseLocation = Readonly<{
 export type Failure = Readonly<{ code?: string; message: string }>;
 
 /** What to do about an error whose code and message match. */
-type Remedy = readonly [pattern: RegExp, act: (location: DatabaseLocation) => string];
+type Remedy = readonly [pattern: RegExp, advise: (location: DatabaseLocation) => string];
 
 const remedies: readonly Remedy[] = [
   [/no encryption|SSL off/, () => "add ?sslmode=verify-full to the URL: the server requires TLS"],
@@ -34,12 +34,12 @@ export function formatServer({ host, port }: DatabaseLocation): string {
 /** Describes the database, the driver's error and what to do about it. Its messages include the user and the database, never the password. */
 export function explainPostgresFailure(error: unknown, location: DatabaseLocation): string {
   const { code = "", message = "" } = error as Partial<Failure>;
-  const act =
+  const advise =
     remedies.find(([pattern]) => pattern.test(`${code} ${message}`))?.[1] ??
     (() => "check that the server is running and reachable from here, or correct host and port in the URL");
   // If several addresses refused the connection, the error has no message.
   const reason = message || code || "no answer";
-  return `can't use database "${location.database}" of ${formatServer(location)} (${reason}); ${act(location)}`;
+  return `can't use database "${location.database}" of ${formatServer(location)} (${reason}); ${advise(location)}`;
 }
 
 function formatCreation({ host, port, database = "", user = "" }: DatabaseLocation): string {

@@ -16,7 +16,7 @@ const diskCodes: ReadonlySet<number> = new Set([8, 10, 13, 14]);
 export type SqliteStoreOptions = Readonly<{
   path: string;
   migrations: Migrations;
-  /** The other process that may have locked the file, and the setting for another file, for the error message. */
+  /** For the error message: the process that may have locked the file, and the setting for another file. */
   rival: string;
   setting: string;
   /** A table that every version of the file has; see `SqliteOptions`. */
@@ -31,8 +31,8 @@ export type SqliteStoreOptions = Readonly<{
 
 /**
  * Opens a SQLite file as a store, creating the file if missing, and locks it against processes that don't share it. Writes are committed in
- * groups (`commit-groups.ts`); no query sees a partial transaction, and no query returns what could still be lost. In a shared file, a
- * group locks the file from its start; if it can't within `waitMs`, the group's writers get a `StoreError`.
+ * groups (`commit-groups.ts`); no query sees a partial transaction, or data that could still be lost. In a shared file, a group locks the
+ * file from its start; if it can't within `waitMs`, the group's writers get a `StoreError`.
  *
  * @throws {StartupError} when another process has locked the file.
  */

@@ -11,7 +11,7 @@ export type Migrations = readonly string[];
 export type SqliteOptions = Readonly<{
   /** The setting that specifies the file, for messages. */
   setting?: string | undefined;
-  /** A table of every version; a database with other tables is another program's, an empty file a lost one. Default: not checked. */
+  /** A table of every version: without it, a file is another program's database, or was emptied. Default: not checked. */
   table?: string | undefined;
   /** Time for which a statement waits for a file locked by another connection. */
   waitMs?: number | undefined;
@@ -52,7 +52,7 @@ function makePrivate(path: string): void {
   restrictToOwner(path);
 }
 
-/** Rejects a file without a byte, or a log without its file: SQLite would create a new database, and delete the log. */
+/** Rejects an empty file, or a log without its file: SQLite would create a new database, and delete the log. */
 function rejectLost(path: string, setting: string | undefined): void {
   const found = statSync(path, { throwIfNoEntry: false });
   const log = `${path}-wal`;

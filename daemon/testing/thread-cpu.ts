@@ -2,7 +2,7 @@ const cell = new Int32Array(new SharedArrayBuffer(4));
 
 /** This thread's CPU time so far, in milliseconds: other load on the machine does not add to it. */
 export function readThreadCpuMs(): number {
-  // Linux adds up a thread's time when it stops running, else only at each of its ticks.
+  // Linux updates a thread's CPU time when the thread stops running, otherwise only at timer ticks.
   Atomics.wait(cell, 0, 0, 0.05);
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1_000;

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Deadline for conditions that are certain to become true, so the wait need not be short: a fully loaded machine takes ten times as long.
- * Shorter than the time limit of an integration test, so that the error reports what was being awaited.
+ * Deadline for conditions that are certain to become true: long, because a fully loaded machine takes ten times as long. Shorter than the
+ * time limit of an integration test, so that the error reports what was being awaited.
  */
 export const generousMs = 40_000;
 

@@ -98,9 +98,9 @@ export async function startListener(
   paceConnections(server, context);
   if (options.fastPath) serveFastConnections(server, options.idleTimeoutMs, context);
   if (options.peers !== undefined) admitPeers(server, options.peers);
-  if (isProxy !== undefined) connections.boundAddresses(server, isProxy);
+  if (isProxy !== undefined) connections.limitAddresses(server, isProxy);
   if (options.isTrustedProxy !== undefined) takeProxyHeaders(server, options.isTrustedProxy);
-  connections.bound(server);
+  connections.limit(server);
   const listening = await listen(server, { ...options, connections });
   const expiry = connections.expire(options);
   return {

@@ -46,8 +46,8 @@ async function serve(connections: ListenerConnections, isProxy: (address: string
   const server: Server = createServer((request, response) => {
     if (request.url === "/") response.end("ok");
   });
-  connections.boundAddresses(server, isProxy);
-  connections.bound(server);
+  connections.limitAddresses(server, isProxy);
+  connections.limit(server);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   resources.at(-1)?.defer(async () => {
     server.closeAllConnections();
@@ -197,19 +197,19 @@ const times = (count: number, made: () => boolean) => Array.from({ length: count
 test("an address may open its burst at once, then its rate; other addresses have their own", () => {
   let nowMs = 0;
   const made = new NewConnections({ perSecond: 100, burst: 300 }, () => nowMs);
-  expect(times(1_000, () => made.mayMake("a"))).toBe(300);
-  expect(made.mayMake("b")).toBe(true);
+  expect(times(1_000, () => made.mayOpen("a"))).toBe(300);
+  expect(made.mayOpen("b")).toBe(true);
   nowMs += 100;
-  expect(times(1_000, () => made.mayMake("a"))).toBe(10);
+  expect(times(1_000, () => made.mayOpen("a"))).toBe(10);
   nowMs += 60_000;
-  expect(times(1_000, () => made.mayMake("a"))).toBe(300);
+  expect(times(1_000, () => made.mayOpen("a"))).toBe(300);
 });
 
 test("the latest hundred thousand addresses are tracked", () => {
   const made = new NewConnections({ perSecond: 1, burst: 3 }, () => 0);
-  times(3, () => made.mayMake("first"));
-  expect(made.mayMake("first")).toBe(false);
-  for (let at = 0; at < 100_000; at += 1) made.mayMake(String(at));
-  times(3, () => made.mayMake("last"));
-  expect([made.mayMake("first"), made.mayMake("last")]).toEqual([true, false]);
+  times(3, () => made.mayOpen("first"));
+  expect(made.mayOpen("first")).toBe(false);
+  for (let at = 0; at < 100_000; at += 1) made.mayOpen(String(at));
+  times(3, () => made.mayOpen("last"));
+  expect([made.mayOpen("first"), made.mayOpen("last")]).toEqual([true, false]);
 });

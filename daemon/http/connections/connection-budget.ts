@@ -43,7 +43,7 @@ export type ConnectionBudgetDependencies = Readonly<{
   clock: () => number;
 }>;
 
-/** Memory of a connection that is not counted: its socket (9 KiB, measured) and up to 16 KiB of a request, in a buffer of twice that. */
+/** Uncounted memory of a connection: its socket (9 KiB, measured) and up to 16 KiB of a request, in a buffer of twice that size. */
 const connectionBytes = 40 * 1_024;
 /** Share of the memory for connections. Counted bytes have a separate quarter, and may briefly be in memory twice. */
 const memoryShare = 1 / 4;
@@ -67,7 +67,7 @@ const operatorsMin = 4;
 /** Min burst of new connections from one address, in seconds of its permitted rate. */
 const burstSeconds = 3;
 /** Share of all connections that a public listener may use. */
-const anybodyShare = 3 / 4;
+const publicShare = 3 / 4;
 
 /** Creates the connection budget of a process, and adjusts it to the process's other open descriptors. */
 export function createConnectionBudget(
@@ -83,7 +83,7 @@ export function createConnectionBudget(
   const sharedListeners: ListenerConnections[] = [];
   // An address may open all its allowed connections at once.
   const burst = Math.max(connectionsPerAddress, burstSeconds * newConnectionsPerAddress);
-  const makers = new NewConnections({ perSecond: newConnectionsPerAddress, burst }, clock);
+  const newConnections = new NewConnections({ perSecond: newConnectionsPerAddress, burst }, clock);
   const byName = new Map<string, ListenerConnections>();
   const state = { used: descriptors.used(), max: Number.POSITIVE_INFINITY, fullAtMs: undefined as number | undefined };
   const open = () => sharedListeners.reduce((all, { size }) => all + size, 0);
@@ -106,7 +106,7 @@ export function createConnectionBudget(
       ...room,
       name,
       maxPerAddress: () => Math.min(connectionsPerAddress, Math.max(1, Math.floor(room.max() / 2))),
-      mayMake: (address) => makers.mayMake(address),
+      mayOpen: (address) => newConnections.mayOpen(address),
       shedElsewhere: () => sharedListeners.some((listener) => listener !== added && listener.shed()),
       wasFull: () => void (room.isShared && (state.fullAtMs = clock())),
       metrics,
@@ -117,7 +117,7 @@ export function createConnectionBudget(
   };
   return {
     listener: ({ name, leavesRoom = false }) => {
-      const share = leavesRoom ? anybodyShare : 1;
+      const share = leavesRoom ? publicShare : 1;
       const made = add(name, {
         max: () => Math.min(connections, Math.max(1, Math.floor(state.max * share))),
         hasRoom: () => open() < state.max,
@@ -176,7 +176,7 @@ export class NewConnections {
   }
 
   /** Checks whether an address may open another connection now, and if so, counts the connection. Rejected connections don't count. */
-  mayMake(address: string): boolean {
+  mayOpen(address: string): boolean {
     const nowMs = this.#clock();
     const settledAtMs = Math.max(nowMs, this.#settledAtMs.get(address) ?? nowMs);
     if (settledAtMs + this.#stepMs - nowMs > this.#burstMs) return false;

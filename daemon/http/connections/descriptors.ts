@@ -8,7 +8,7 @@ export type Descriptors = Readonly<{
 }>;
 
 /** Directory in which Linux lists a process's descriptors (proc(5)). */
-const shown = "/proc/self/fd";
+const descriptorDirectory = "/proc/self/fd";
 
 /** Error codes that mean that the check itself could not get a descriptor. */
 const exhaustedCodes: ReadonlySet<string> = new Set(["EMFILE", "ENFILE"]);
@@ -30,7 +30,7 @@ function readLimit(): number {
 function countOpenDescriptors(limit: number): number | undefined {
   try {
     // Since Linux 6.2, the directory's size is the count, and reading it takes no descriptor.
-    return statSync(shown).size || readdirSync(shown).length;
+    return statSync(descriptorDirectory).size || readdirSync(descriptorDirectory).length;
   } catch (error) {
     return exhaustedCodes.has((error as NodeJS.ErrnoException).code ?? "") ? limit : undefined;
   }

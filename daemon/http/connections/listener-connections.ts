@@ -11,7 +11,7 @@ export type ListenerCapacity = Readonly<{
   max: () => number;
   maxPerAddress: () => number;
   /** Counts a new connection of an address, or returns false if its rate is exceeded. */
-  mayMake: (address: string) => boolean;
+  mayOpen: (address: string) => boolean;
   /** Whether the process has a free connection slot. */
   hasRoom: () => boolean;
   /** Closes idle connections of other listeners; false if there are none. */
@@ -35,7 +35,7 @@ const firstBytesMs = 10_000;
 /** Share of the connections that is closed at once to free slots: scanning all connections for each new one would cost too much. */
 const shedShare = 1 / 64;
 /**
- * This share for an address over its limit. It is larger, because a client that immediately reopens closed connections makes others pay for
+ * The same share for an address over its limit: larger, because a client that immediately reopens closed connections makes others pay for
  * each scan.
  */
 const shedShareOfGreedy = 1 / 16;
@@ -45,7 +45,7 @@ const checkAgainMs = 100;
 const leavingMax = 16;
 
 /** Time that a stopping listener waits for a client that doesn't read its pending output. */
-const deafMs = 2_000;
+const unresponsiveMs = 2_000;
 
 const retryAfter = ["Retry-After: 1"];
 const full = formatRejection("503 Service Unavailable", "too many connections; retry later", retryAfter);
@@ -68,7 +68,7 @@ export class ListenerConnections {
     return this.#held.size;
   }
 
-  /** Time by the clock of the connections' activity. */
+  /** Current time on the clock that times the connections' activity. */
   get nowMs(): number {
     return this.#room.clock();
   }
@@ -83,7 +83,7 @@ export class ListenerConnections {
   }
 
   /** Limits a server's connections. Install it last, so that no work is done for a connection that is about to be rejected. */
-  bound(server: Server): void {
+  limit(server: Server): void {
     server.on("request", (request: IncomingMessage, response: ServerResponse) =>
       this.#held.get(request.socket)?.beginRequest(request, response, this.#room.clock),
     );
@@ -98,13 +98,13 @@ export class ListenerConnections {
 
   /**
    * Limits the number and rate of connections per address, but not those of proxies, which carry many clients. Call it before installing
-   * anything that reads the client's address from the connection, such as a PROXY protocol header, so that it sees the resulting address.
+   * what sets the connection's address, such as the PROXY protocol: the handler installed last runs first.
    */
-  boundAddresses(server: Server, isProxy: (remoteAddress: string) => boolean): void {
+  limitAddresses(server: Server, isProxy: (remoteAddress: string) => boolean): void {
     filterConnections(server, (remoteAddress) => {
-      const mayCome = isProxy(remoteAddress) || this.#room.mayMake(toAddressKey(remoteAddress));
-      if (!mayCome) this.#room.metrics.rejected(this.#room.name, "rate");
-      return mayCome;
+      const isAllowed = isProxy(remoteAddress) || this.#room.mayOpen(toAddressKey(remoteAddress));
+      if (!isAllowed) this.#room.metrics.rejected(this.#room.name, "rate");
+      return isAllowed;
     });
     prependHandler(server, (behind) => (socket) => {
       const { remoteAddress } = socket;
@@ -168,7 +168,7 @@ export class ListenerConnections {
   closeIdle({ unfinished }: Readonly<{ unfinished: boolean }>): void {
     const { nowMs } = this;
     for (const held of this.#held.values()) {
-      const isStalled = held.isStalled(nowMs, deafMs);
+      const isStalled = held.isStalled(nowMs, unresponsiveMs);
       const { kind } = held.activity(nowMs);
       if (!isStalled && (kind === "busy" || (kind === "unfinished" && !unfinished))) continue;
       this.#forget(held);

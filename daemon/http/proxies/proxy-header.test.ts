@@ -4,7 +4,7 @@ import { proxyHeaderBytes, readProxyHeader } from "./proxy-header.ts";
 const line = (text: string) => Buffer.from(text, "latin1");
 const signature = "\r\n\r\n\0\r\nQUIT\n";
 
-/** Builds a version 2 header: `command` also has the version, `family` also the transport, and `rest` follows the length. */
+/** Builds a version 2 header: `command` includes the version, and `family` the transport; `rest` follows the length. */
 function version2(command: number, family: number, rest: Buffer, length = rest.length): Buffer {
   return Buffer.concat([line(signature), Buffer.from([command, family, length >> 8, length & 0xff]), rest]);
 }

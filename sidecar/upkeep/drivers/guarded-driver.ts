@@ -28,10 +28,10 @@ export function guardNodeCli(nodeCli: NodeCli, paths: ReachedPaths): NodeCli {
 
 /** `problemDeadline`: for the driver's own checks, in case the file system starts to hang meanwhile. */
 export function guardDriver(driver: NodeDriver, paths: ReachedPaths, problemDeadline: () => FileDeadline): NodeDriver {
-  const runReached = async <T>(act: () => Promise<T>) => {
+  const runReached = async <T>(run: () => Promise<T>) => {
     const why = await explainOutOfReach(paths());
     if (why !== undefined) throw new DriverError(`${why}.`);
-    return act();
+    return run();
   };
   const { stop, start, problem } = driver;
   return {
