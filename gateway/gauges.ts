@@ -36,7 +36,7 @@ export function registerGauges(
   gauge("calls_in_flight", "In-flight calls to the node; batched reads count as one in 25.", () => gate.callsInFlight);
   gauge(
     "calls_queued",
-    "Calls queued for a connection to the node or for their caller's concurrency limit.",
+    "Calls queued for a connection to the node, or because of their caller's concurrency limit or that of heavy calls.",
     () => upstream.pool.waiting + gate.callsWaiting,
   );
   gauge(

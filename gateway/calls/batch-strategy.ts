@@ -1,5 +1,5 @@
 import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
-import type { CallGate, LoadGate, LoadRejection } from "../limits/load-gate.ts";
+import type { CallGate, LoadGate, LoadRejection, QueueRequest } from "../limits/load-gate.ts";
 import { isBatchable, isLimited } from "../policy.ts";
 import type { PolicySettings, Tier } from "../settings/policy.ts";
 import type { NodeBatch } from "../upstream/node-batches.ts";
@@ -68,7 +68,6 @@ class BatchGate implements CallGate {
   readonly #callsPerSlot: number;
   readonly #waiting = new Set<(mayEnter: boolean) => void>();
   #leaveQueue: (() => void) | undefined;
-  #hasGivenUp = false;
   #isResuming = false;
   #slots = 0;
   #calls = 0;
@@ -114,15 +113,9 @@ class BatchGate implements CallGate {
     queueMicrotask(() => this.#resume(true));
   }
 
-  wait(
-    caller: string,
-    tier: Tier,
-    overload: PolicySettings["overload"],
-    resume: (mayEnter: boolean) => void,
-  ): (() => void) | undefined {
+  wait(request: QueueRequest, resume: (mayEnter: boolean) => void): (() => void) | undefined {
     if (this.#slots === 0 && this.#leaveQueue === undefined) {
-      if (this.#hasGivenUp) return undefined;
-      this.#leaveQueue = this.#gate.wait(caller, tier, overload, (mayEnter) => this.#resume(mayEnter));
+      this.#leaveQueue = this.#gate.wait(request, (mayEnter) => this.#resume(mayEnter));
       if (this.#leaveQueue === undefined) return undefined;
     }
     this.#waiting.add(resume);
@@ -140,8 +133,6 @@ class BatchGate implements CallGate {
   #resume(mayEnter: boolean): void {
     this.#isResuming = false;
     this.#leaveQueue = undefined;
-    // After one wait timed out, the batch's other calls must not wait that long again.
-    this.#hasGivenUp ||= !mayEnter;
     const all = [...this.#waiting];
     this.#waiting.clear();
     for (const resume of all) resume(mayEnter);

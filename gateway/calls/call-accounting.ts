@@ -39,6 +39,8 @@ export class CallAccounting {
   readonly hasPaidBytes: boolean;
   /** How the calls of a batch reach the node together; undefined for a single call. */
   batch: Readonly<{ sender: NodeSender; gate: CallGate }> | undefined;
+  /** Whether a call waited for a slot in vain: the message's other calls must not wait that long again. */
+  hasGivenUp = false;
   /** Units that the batch's calls have paid for node time, minus those for time up to `#countedTo`. */
   #paidUnits = 0;
   #countedTo = 0;

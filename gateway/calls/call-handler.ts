@@ -146,26 +146,32 @@ function readInPieces(record: CallRecord, pieces: readonly string[]): ResponseFl
   });
 }
 
-/** Queues a call for one of its caller's in-flight slots, or rejects the call. */
+/** Queues a call until it may enter, or rejects it. */
 function waitOrReject(
   record: CallRecord,
   rejection: LoadRejection,
   gate: CallGate,
   retry: () => ResponseFlow,
 ): ResponseFlow {
-  const { key, tier, policy, context } = record.account;
+  const { account } = record;
+  const { key, tier, policy, context } = account;
   const { overload } = policy.settings;
-  const { retryAfterSeconds } = overload;
-  if (rejection === "overload") return record.rejectTemporarily(rpcErrors.overload, retryAfterSeconds, "overload");
+  const { retryAfterSeconds: seconds } = overload;
   const reject = () =>
-    record.rejectTemporarily(tooManyCalls(tier.concurrency, retryAfterSeconds), retryAfterSeconds, rejection);
+    rejection === "concurrency"
+      ? record.rejectTemporarily(tooManyCalls(tier.concurrency, seconds), seconds, rejection)
+      : record.rejectTemporarily(rpcErrors.overload, seconds, "overload");
+  if (rejection === "overload" || account.hasGivenUp) return reject();
   const runCall = () => {
     // Responses that arrived while the call waited may have put the caller into debt.
     const debtMs = context.limiter.debtMs(key, tier);
     return debtMs === undefined ? retry() : record.rejectRate(debtMs);
   };
   const flow = new LateFlow();
-  const leaveQueue = gate.wait(key, tier, overload, (mayEnter) => flow.begin(mayEnter ? runCall : reject));
+  const leaveQueue = gate.wait({ reason: rejection, caller: key, tier, overload }, (mayEnter) => {
+    account.hasGivenUp ||= !mayEnter;
+    flow.begin(mayEnter ? runCall : reject);
+  });
   return leaveQueue === undefined ? reject() : new EndingFlow(flow, leaveQueue);
 }
 

@@ -16,6 +16,8 @@ function startGate(bounds: Readonly<Record<string, number>> = {}, loopDelayMs = 
   return {
     enter: (caller: string, costUnits = light) => gate.enter(caller, tiers["public"]!, costUnits, overload),
     leave: (caller: string, costUnits = light) => gate.leave(caller, costUnits, overload),
+    wait: (reason: "concurrency" | "heavy", caller: string, proceed: () => void) =>
+      gate.wait({ reason, caller, tier: tiers["public"]!, overload }, proceed),
     callsInFlight: () => gate.callsInFlight,
   };
 }
@@ -48,13 +50,44 @@ describe("the load gate", () => {
     expect([enter("c"), enter("c"), enter("c")]).toEqual([undefined, undefined, "concurrency"]);
   });
 
-  it("rejects heavy calls beyond their own concurrency while light ones continue", () => {
+  it("admits no heavy calls beyond their own concurrency while light ones continue", () => {
     const { enter, leave } = startGate({ heavyParallel: 1 });
-    expect([enter("a", heavy), enter("b", heavy), enter("b", light)]).toEqual([undefined, "overload", undefined]);
+    expect([enter("a", heavy), enter("b", heavy), enter("b", light)]).toEqual([undefined, "heavy", undefined]);
     leave("b", light);
-    expect(enter("b", heavy)).toBe("overload");
+    expect(enter("b", heavy)).toBe("heavy");
     leave("a", heavy);
     expect(enter("b", heavy)).toBeUndefined();
+  });
+
+  it("lets waiting heavy calls enter round-robin, before later ones of a caller whose call just ended", async () => {
+    const { enter, leave, wait } = startGate({ heavyParallel: 1 });
+    const order: string[] = [];
+    enter("a", heavy);
+    for (const [caller, name] of ["a1", "a2", "b1", "c1"].map((each) => [each[0] ?? "", each] as const))
+      wait("heavy", caller, () => order.push(`${name} ${enter(caller, heavy) ?? "entered"}`));
+    for (const caller of ["a", "a", "b", "c"]) {
+      leave(caller, heavy);
+      expect(enter("a", heavy)).toBe("heavy");
+      await Promise.resolve();
+    }
+    expect(order).toEqual(["a1 entered", "b1 entered", "c1 entered", "a2 entered"]);
+  });
+
+  it("lets a heavy call enter although one of a caller at its own limit waits", async () => {
+    const { enter, wait, leave } = startGate({ heavyParallel: 1 });
+    const entered: string[] = [];
+    enter("c", heavy);
+    wait("heavy", "a", () => entered.push(`a ${enter("a", heavy) ?? ""}`));
+    for (let call = 0; call < 2; call += 1) enter("a");
+    leave("c", heavy);
+    await Promise.resolve();
+    expect([entered, enter("b", heavy)]).toEqual([[], "heavy"]);
+    wait("heavy", "b", () => entered.push(`b ${enter("b", heavy) ?? ""}`));
+    await Promise.resolve();
+    leave("b", heavy);
+    leave("a");
+    await Promise.resolve();
+    expect(entered).toEqual(["b ", "a "]);
   });
 
   it("rejects heavy calls under load while light ones continue", () => {

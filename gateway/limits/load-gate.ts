@@ -1,8 +1,16 @@
 import { type QueueBounds, FairQueue, KeyCounts } from "#daemon/fair-shares.ts";
 import type { PolicySettings, Tier } from "../settings/policy.ts";
 
-/** Reason why a call is not admitted to the node now. */
-export type LoadRejection = "concurrency" | "overload";
+/** Reason why a call is not admitted to the node now. Calls may wait except at `overload`. */
+export type LoadRejection = "concurrency" | "heavy" | "overload";
+
+/** A call to queue: what it waits for, and its caller. */
+export type QueueRequest = Readonly<{
+  reason: Exclude<LoadRejection, "overload">;
+  caller: string;
+  tier: Tier;
+  overload: PolicySettings["overload"];
+}>;
 
 /** Admits calls to the node, or queues them. */
 export type CallGate = Readonly<{
@@ -18,15 +26,10 @@ export type CallGate = Readonly<{
   ) => LoadRejection | undefined;
   leave: (caller: string, costUnits: number, overload: PolicySettings["overload"]) => void;
   /**
-   * Queues a call that was rejected because of its caller's `concurrency`. `proceed` is called once: when the call may enter, or with false
-   * after `overload.waitMs`. Returns a function that leaves the queue, or undefined if the queue is full.
+   * Queues a rejected call. `proceed` is called once: when the call may enter, or with false after `overload.waitMs`. Returns a function
+   * that leaves the queue, or undefined if the queue is full.
    */
-  wait: (
-    caller: string,
-    tier: Tier,
-    overload: PolicySettings["overload"],
-    proceed: (mayEnter: boolean) => void,
-  ) => (() => void) | undefined;
+  wait: (request: QueueRequest, proceed: (mayEnter: boolean) => void) => (() => void) | undefined;
 }>;
 
 type QueuedCall = Readonly<{ call: Readonly<{ caller: string }>; concurrency: number; proceed: () => void }>;
@@ -36,7 +39,8 @@ export class LoadGate implements CallGate {
   readonly #bounds: QueueBounds;
   readonly #loopDelayMs: () => number;
   readonly #byCaller = new KeyCounts();
-  readonly #queue = new FairQueue<QueuedCall>();
+  /** Calls that wait for their caller's other calls, and heavy calls that wait for any heavy call. */
+  readonly #queues = { concurrency: new FairQueue<QueuedCall>(), heavy: new FairQueue<QueuedCall>() };
   /** The caller being served: its next call takes precedence over its other queued calls. */
   #served: string | undefined;
   #calls = 0;
@@ -53,12 +57,13 @@ export class LoadGate implements CallGate {
   }
 
   get callsWaiting(): number {
-    return this.#queue.size;
+    return this.#queues.concurrency.size + this.#queues.heavy.size;
   }
 
-  /** Whether calls from the caller are waiting. */
+  /** Whether calls from the caller are waiting for its other calls. */
   hasWaiting(caller: string): boolean {
-    return this.#queue.size > 0 && this.#queue.sizeOf(caller) > 0;
+    const { concurrency } = this.#queues;
+    return concurrency.size > 0 && concurrency.sizeOf(caller) > 0;
   }
 
   enter(
@@ -67,12 +72,13 @@ export class LoadGate implements CallGate {
     costUnits: number,
     overload: PolicySettings["overload"],
   ): LoadRejection | undefined {
-    const mayEnter = this.#served === caller || !this.hasWaiting(caller);
-    if (!mayEnter || this.#byCaller.get(caller) >= tier.concurrency) return "concurrency";
+    const isServed = this.#served === caller;
+    if ((!isServed && this.hasWaiting(caller)) || this.#byCaller.get(caller) >= tier.concurrency) return "concurrency";
     if (this.#calls >= overload.callsInFlight) return "overload";
     if (costUnits >= overload.heavyCostUnits) {
-      const isOverloaded = this.#calls >= overload.heavyCallsInFlight || this.#heavyCalls >= overload.heavyParallel;
-      if (isOverloaded || this.#loopDelayMs() > overload.loopDelayMs) return "overload";
+      if (this.#calls >= overload.heavyCallsInFlight || this.#loopDelayMs() > overload.loopDelayMs) return "overload";
+      const mustWait = !isServed && this.#queues.heavy.size > 0;
+      if (mustWait || this.#heavyCalls >= overload.heavyParallel) return "heavy";
       this.#heavyCalls += 1;
     }
     this.#calls += 1;
@@ -87,37 +93,54 @@ export class LoadGate implements CallGate {
     this.#byCaller.decrease(caller);
     // Waiting calls are served only after the current response has been delivered.
     if (this.hasWaiting(caller)) queueMicrotask(() => this.#serve(caller));
+    if (this.#queues.heavy.size > 0) queueMicrotask(() => this.#serveHeavy(overload));
   }
 
   wait(
-    caller: string,
-    { concurrency }: Tier,
-    { waitMs }: PolicySettings["overload"],
+    { reason, caller, tier: { concurrency }, overload }: QueueRequest,
     proceed: (mayEnter: boolean) => void,
   ): (() => void) | undefined {
-    if (this.#queue.isFull(caller, this.#bounds)) return undefined;
+    const queue = this.#queues[reason];
+    if (queue.isFull(caller, this.#bounds)) return undefined;
     const leaveQueue = () => {
       clearTimeout(timer);
-      this.#queue.delete(queuedCall);
+      queue.delete(queuedCall);
     };
     const end = (mayEnter: boolean) => {
       leaveQueue();
       proceed(mayEnter);
     };
     const queuedCall = { call: { caller }, concurrency, proceed: () => end(true) };
-    const timer = setTimeout(end, waitMs, false).unref();
-    this.#queue.add(queuedCall);
+    const timer = setTimeout(end, overload.waitMs, false).unref();
+    queue.add(queuedCall);
+    // It may have to wait only because it is behind calls whose callers are at their own limits.
+    if (reason === "heavy") queueMicrotask(() => this.#serveHeavy(overload));
     return leaveQueue;
   }
 
   #serve(caller: string): void {
     // A call answered without the node passes its slot to the next one.
-    for (let next = this.#queue.first(caller); next !== undefined; next = this.#queue.first(caller)) {
+    const queue = this.#queues.concurrency;
+    for (let next = queue.first(caller); next !== undefined; next = queue.first(caller)) {
       if (this.#byCaller.get(caller) >= next.concurrency) return;
-      this.#queue.delete(next);
-      this.#served = caller;
-      next.proceed();
-      this.#served = undefined;
+      queue.delete(next);
+      this.#proceed(next);
     }
+  }
+
+  #serveHeavy({ heavyParallel }: PolicySettings["overload"]): void {
+    const queue = this.#queues.heavy;
+    const mayServe = (caller: string) => this.#byCaller.get(caller) < (queue.first(caller)?.concurrency ?? 0);
+    while (this.#heavyCalls < heavyParallel) {
+      const next = queue.next(mayServe);
+      if (next === undefined) return;
+      this.#proceed(next);
+    }
+  }
+
+  #proceed({ call, proceed }: QueuedCall): void {
+    this.#served = call.caller;
+    proceed();
+    this.#served = undefined;
   }
 }

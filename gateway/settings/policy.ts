@@ -154,7 +154,7 @@ const limits = section({
 });
 
 const overload = section({
-  /** How long a call waits while its caller is at its tier's concurrency limit before it is rejected. */
+  /** How long a call waits at its tier's concurrency limit, or at that of heavy calls, before it is rejected. */
   waitMs: fixed(5_000),
   callsInFlight: positiveInteger
     .default(2_048)
@@ -162,7 +162,7 @@ const overload = section({
   /** In-flight calls to the node above which heavy calls are rejected. */
   heavyCallsInFlight: fixed(256),
   heavyCostUnits: fixed(75),
-  heavyParallel: positiveInteger.default(16).describe("Max concurrent heavy calls to the node"),
+  heavyParallel: positiveInteger.default(16).describe("Max concurrent heavy calls to the node; others wait up to 5 s"),
   /** Event loop delay above which heavy calls are rejected. */
   loopDelayMs: fixed(200),
   /** Retry-After for calls rejected at overload. */

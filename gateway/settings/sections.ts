@@ -116,7 +116,7 @@ const upstreamSection = section({
   connections: positiveInteger.default(64).describe("Max keep-alive connections to the node"),
   /** Max node connections with responses buffered for slow clients. */
   heldConnections: fixed(16),
-  /** Max calls queued for a node connection, and max calls queued while their caller is at its concurrency limit. */
+  /** Max calls queued for a node connection, and max calls queued by each of the concurrency limits of a caller and of heavy calls. */
   queuedCalls: fixed(4_096),
   /** Max calls per caller in each of these queues. */
   queuedCallsPerCaller: fixed(1_024),

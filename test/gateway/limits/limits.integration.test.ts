@@ -232,7 +232,7 @@ describe("attacks", () => {
     const rates = { requestsPerSecond: 1e6, requestBurst: 1e6, computeUnitsPerSecond: 0.001, computeUnitBurst: 245 };
     await using running = await startAll({
       tiers: { public: { ...rates, concurrency: 10 } },
-      overload: { heavyParallel: 1 },
+      overload: { heavyParallel: 1, waitMs: 50 },
       // The call stays at the node for as long as the test needs.
       rateLimit: { unitsPerNodeMs: 0 },
     });

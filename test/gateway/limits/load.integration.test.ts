@@ -18,11 +18,11 @@ const trace = (at: number) =>
   });
 
 describe("overload", () => {
-  it("does not affect cheap reads, and causes heavy ones to be rejected with a Retry-After", async () => {
+  it("does not affect cheap reads, and causes heavy ones that waited in vain to be rejected with a Retry-After", async () => {
     await using node = await startFakeNode();
     await using gateway = await startTestGateway(node, {
       tiers: { public: limitlessTier },
-      overload: { heavyParallel: 2, retryAfterSeconds: 7 },
+      overload: { heavyParallel: 2, waitMs: 100, retryAfterSeconds: 7 },
     });
     const finish = node.hold({}, (method) => method.startsWith("debug_"));
     const underWay = [post(gateway.url, trace(1)), post(gateway.url, trace(2))];
@@ -46,6 +46,60 @@ describe("overload", () => {
     await until("heavy calls are admitted again", generousMs, () => finish.length === 3);
     finish[2]!();
     expect((await late).status).toBe(200);
+  });
+});
+
+const logs = (at: number) =>
+  `{"jsonrpc":"2.0","id":${at},"method":"eth_getLogs","params":[{"fromBlock":"0x1","toBlock":"0x${at.toString(16)}"}]}`;
+
+describe("heavy calls beyond their max concurrency", () => {
+  const tiers = { public: { ...limitlessTier, logsBlocks: 10_000 } };
+  const callers = { trustedProxies: ["127.0.0.1"] };
+
+  it("wait for the others: parallel batches of an indexer lose none, and other callers get their turns", async () => {
+    await using node = await startFakeNode();
+    await using gateway = await startTestGateway(node, {
+      tiers,
+      callers,
+      overload: { heavyParallel: 2, waitMs: generousMs },
+    });
+    const finish = node.hold([], (method) => method === "eth_getLogs");
+    const from = (address: string, body: string) => post(gateway.url, body, { "X-Forwarded-For": address });
+    const batches = Array.from({ length: 10 }, (_, at) =>
+      from(
+        "198.51.100.1",
+        `[${ids(1 + at * 20, 20)
+          .map(logs)
+          .join(",")}]`,
+      ),
+    );
+    // Each batch starts 16 calls; two are at the node.
+    await gateway.shows("gatehouse_gateway_calls_queued 158\n");
+    const other = from("198.51.100.2", logs(900));
+    await gateway.shows("gatehouse_gateway_calls_queued 159\n");
+    node.respondAs(() => []);
+    for (const end of finish) end();
+    expect((await other).status).toBe(200);
+    for (const { status, text } of await Promise.all(batches)) expect([status, errorsIn(text)]).toEqual([200, []]);
+    const order = node.requests.filter(({ method }) => method === "eth_getLogs").map(({ id }) => id);
+    expect(order).toHaveLength(201);
+    expect(order.indexOf(900)).toBeLessThan(6);
+    expect(await gateway.metrics.metrics()).toMatch(/calls_in_flight 0\n[^]*calls_queued 0\n/);
+  });
+
+  it("of a batch wait only once in vain", async () => {
+    await using node = await startFakeNode();
+    await using gateway = await startTestGateway(node, { tiers, overload: { heavyParallel: 1, waitMs: 1_000 } });
+    const finish = node.hold([]);
+    const first = post(gateway.url, logs(1));
+    await until("it is at the node", generousMs, () => finish.length === 1);
+    const startedAt = performance.now();
+    const { status, text } = await post(gateway.url, `[${ids(100, 640).map(logs).join(",")}]`);
+    // Sixteen at a time: each of forty groups would wait for a second.
+    expect(performance.now() - startedAt).toBeLessThan(20_000);
+    expect([status, errorsIn(text).length]).toEqual([429, 640]);
+    finish[0]!();
+    expect((await first).status).toBe(200);
   });
 });
 
