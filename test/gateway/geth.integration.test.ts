@@ -57,6 +57,8 @@ const reads = ({ account, contract, block, blockHash, transaction }: Seen): read
   ["eth_createAccessList", { to: contract }, block],
   ["eth_feeHistory", "0x2", block, [25, 75]],
   ["eth_feeHistory", "0x2", block, [75, 25]],
+  ["eth_feeHistory", 2, block, []],
+  ["eth_feeHistory", "2", block, []],
   ["eth_getLogs", { fromBlock: block, toBlock: block }],
   ["eth_getLogs", { blockHash }],
   ["eth_getLogs", { address: contract, fromBlock: block, toBlock: block }],

@@ -49,7 +49,7 @@ export function buildParamValues(subject: TestSubject): ParamValues {
       { fromBlock: "0x0", toBlock: block, topics: [[unknownHash, written], null] },
     ],
     percentiles: [[25, 75], [], [0, 50, 100], [0.5]],
-    quantity: ["0x0", "0x1", "0x2", "0xff"],
+    quantity: ["0x0", "0x1", "0x2", "0xff", 2, "2"],
     storageKeys: [[slot(0)], [], [slot(0), slot(1)], ["0x0"]],
     subscriptionId: ["0x1"],
     subscriptionType: ["newHeads"],
