@@ -131,7 +131,7 @@ export function requirePayment(
   const body = {
     error,
     ...(message === undefined ? {} : { message }),
-    spendControls: formatSpendControls(route.accepts.slice(0, 1)),
+    spendControls: formatSpendControls(route.accepts),
   };
   return answerBody(error === reason.permit2Allowance ? 412 : 402, body, {
     "PAYMENT-REQUIRED": encodeHeader(instructions),

@@ -165,6 +165,22 @@ async function answerToUnread(path: string, payment: string, framing: Record<str
   return answer;
 }
 
+it("names for stock buyers the highest price in each token that a route takes", async () => {
+  const other = { ...offer, network: "eip155:8453", asset: `0x${"c0".repeat(20)}`, amount: "20000" } as const;
+  shop.routes.set(route.key, { ...route, accepts: [offer, other, { ...other, amount: "30000" }] });
+  const answer = await fetch(`${shop.url}/data`);
+  const { spendControls } = (await answer.json()) as { spendControls: { typescript: string; python: string } };
+  const [ours, theirs] = [offer, { ...other, amount: "30000" }].map(({ network, asset, amount }) => ({
+    network,
+    asset,
+    maxAmountPerPayment: amount,
+  }));
+  expect(spendControls.typescript).toBe(
+    `client.setSpendControls(${JSON.stringify({ allowedAssets: [ours, theirs] })});`,
+  );
+  expect(spendControls.python).toContain(`"max_amount_per_payment":"30000"`);
+});
+
 it("returns 503 instead of 402 while no payment can be settled", async () => {
   shop.routes.set(route.key, route);
   expect((await fetch(`${shop.url}/data`)).status).toBe(402);
