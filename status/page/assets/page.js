@@ -2,6 +2,7 @@ import { showActions } from "./actions.js";
 import { showBuyers } from "./buyers.js";
 import { showCharts } from "./charts.js";
 import { showChecks } from "./checks.js";
+import { commandBlock } from "./copy.js";
 import { element, find, setText } from "./elements.js";
 import { showEvents } from "./events.js";
 import { showFigures } from "./figures.js";
@@ -48,6 +49,22 @@ function showNodeParts({ history, events, traffic, node }, nowMs) {
   showTraffic(traffic);
 }
 
+/** Linked pages without a status that the overview could check. */
+const pagesWithoutStatus = new Set(["prometheus", "alertmanager", "grafana", "overview"]);
+
+/** Targets that a shell takes literally. */
+const plainTarget = /^[\w.:/=-]+$/;
+
+/** Shows the command that serves the overview of all linked pages. */
+function showOverviewCommand(pages) {
+  const targets = pages
+    .filter(({ name }) => !pagesWithoutStatus.has(name))
+    .map(({ name, url }) => `${name}=${url}`)
+    .filter((target) => plainTarget.test(target));
+  find("#overview").hidden = targets.length < 2;
+  find("#overview-command").replaceChildren(commandBlock(`gatehouse status --page --targets ${targets.join(" ")}`));
+}
+
 function showPages({ pages, runbooks }) {
   find("#runbooks").hidden = runbooks !== true;
   find("#pages").hidden = pages.length === 0;
@@ -55,7 +72,9 @@ function showPages({ pages, runbooks }) {
     index === 0 ? "" : " · ",
     new URL(url).href === location.href ? element("b", {}, name) : element("a", { href: url }, name),
   ]);
-  if (find("#pages").childElementCount !== pages.length) find("#pages").replaceChildren(...links);
+  if (find("#pages").childElementCount === pages.length) return;
+  find("#pages").replaceChildren(...links);
+  showOverviewCommand(pages);
 }
 
 /** Shows a prominent warning that the data is old. The data stays on the page, because it is the latest that is known. */

@@ -41,7 +41,7 @@ async function serveFacilitator() {
   const settle = (outcome: string) => counted.startSettle()(outcome, "eip155:7");
   const checks = { chain: { ok: true, message: "The chain responds." } };
   const readiness = () => ({ ready: true, checks });
-  const pages = ["node-7=http://127.0.0.1:9600/"];
+  const pages = ["node-7=http://127.0.0.1:9600/", "prometheus=http://127.0.0.1:9090/", "shop=http://127.0.0.1:9601/"];
   const lines = { typescript: "client.setSpendControls({});", python: "client.set_spend_controls({})" };
   const page = { service: "facilitator", tags: ["settles", "eip155:7"], pages, describeBuyers: () => lines } as const;
   const listener = await listenForOperations(
@@ -144,7 +144,18 @@ browserTest(
       "client.set_spend_controls({})",
     ]);
     expect(await own.page.getByRole("link", { name: "node-7" }).getAttribute("href")).toBe("http://127.0.0.1:9600/");
+    expect(await own.page.locator("#overview .command code").innerText()).toBe(
+      "gatehouse status --page --targets node-7=http://127.0.0.1:9600/ shop=http://127.0.0.1:9601/",
+    );
     await expectWellMade(own.page, "service");
+    await own.page.route("**/status", async (route) => {
+      const response = await route.fetch();
+      const status = (await response.json()) as { figures: { payments: { balances: { days?: number }[] } } };
+      for (const balance of status.figures.payments.balances) balance.days = 21_900;
+      await route.fulfill({ response, json: status });
+    });
+    await own.page.getByText("chain 7's currency, for over a year").waitFor({ timeout: generousMs });
+    await own.page.unrouteAll({ behavior: "wait" });
     expect(own.complaints()).toEqual([]);
     expect(await askAs(`${facilitator.url}/`, "status.example")).toBe(403);
     facilitator.signer.balance = 0;
