@@ -50,6 +50,9 @@ describe("gatehouse stack", () => {
     expect(output).toContain('"network": "eip155:1672"');
     expect(output).toContain('"payer": "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"');
     expect(output).toContain("0.01 USDC more");
+    for (const path of ["/data", "/api/info"]) {
+      expect((await fetch(`http://127.0.0.1:${ports.resourceServer}${path}`)).status).toBe(402);
+    }
     await using secondStack = await spawnStack(["--once", "--fresh", ...folder]);
     expect([await secondStack.exited, secondStack.output()]).toEqual([
       1,

@@ -5,6 +5,7 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 
 type Answer<Data> = Readonly<{ data: Data }>;
 type Targets = Readonly<{ activeTargets: readonly Readonly<{ labels: Record<string, string>; health: string }>[] }>;
+type Alerts = Readonly<{ alerts: readonly unknown[] }>;
 type Rules = Readonly<{
   groups: readonly Readonly<{ rules: readonly Readonly<{ health: string; lastError?: string }>[] }>[];
 }>;
@@ -36,6 +37,9 @@ export function testObserve(running: () => RunningStack, prometheusUrl: () => st
     });
     expect(judged.length).toBeGreaterThan(30);
     expect(judged.filter(({ health }) => health !== "ok")).toEqual([]);
+    await until("no alert is pending or firing", generousMs, async () => {
+      return (await ask<Alerts>(`${url}/api/v1/alerts`)).alerts.length === 0;
+    });
     const { sidecar, facilitatorOperations, resourceServerOperations } = stack.ports;
     const ports = { sidecar, facilitator: facilitatorOperations, "resource-server": resourceServerOperations };
     const urls = Object.entries(ports).flatMap(([name, port]) => ["--url", `${name}=http://127.0.0.1:${port}`]);
