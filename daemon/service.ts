@@ -8,7 +8,7 @@ import { formatPrettyLines, type LogFormat } from "./log/log-format.ts";
 import { createLog, type Logger } from "./log/log.ts";
 import type { Mask } from "./secrets/mask.ts";
 import { createMetrics } from "./metrics.ts";
-import { digestSettings, readSettings, type SettingsDefinition } from "./settings/settings.ts";
+import { digestSettings, resolveSettings, type SettingsDefinition } from "./settings/settings.ts";
 import { SettingsError } from "./settings/problem.ts";
 import { formatFailure } from "./command-line/start-failure.ts";
 import { announceProcess, type Announcement } from "./running-services.ts";
@@ -84,12 +84,17 @@ export async function runService<Schema extends z.ZodObject>(
   const name = service.definition.service;
   const hotRestart = registerForHotRestart(process.env);
   try {
-    const settings = readSettings(service.definition, { env: process.env, file: options.settingsFile });
+    const { settings, unused } = resolveSettings(service.definition, {
+      env: process.env,
+      file: options.settingsFile,
+    });
     const { log: logSettings, shutdown } = settings as CommonSettings;
     mask.hide(settings);
     const pretty = await formatPrettyLines(logSettings.format, process.stdout, process.env);
     const log = createLog({ service: name, level: logSettings.level, mask, pretty });
     changeLevelOnSignal(log);
+    for (const { name: setting, message } of unused)
+      log.warn({ event: "setting-unused", setting }, `${setting}: ${message}`);
     const resources = new AsyncDisposableStack();
     const metrics = createMetrics(name);
     const unfinishedWork = new Set<UnfinishedWork>();

@@ -68,10 +68,11 @@ export function readSettings<Schema extends z.ZodObject>(
   return resolveSettings(definition, sources).settings;
 }
 
-/** A service's settings, and the origin of each. */
+/** A service's settings, the origin of each, and those that have no effect. */
 export type ResolvedSettings<Schema extends z.ZodObject> = Readonly<{
   settings: z.output<Schema>;
   origin: NameOrigin;
+  unused: readonly SettingsProblem[];
 }>;
 
 /** Reads settings like {@link readSettings}, with the origin of each value. Throws the same errors. */
@@ -105,16 +106,12 @@ export function resolveSettings<Schema extends z.ZodObject>(
         problems,
       ),
     );
-  } else {
-    problems.push(
-      ...findPortConflicts(leaves, parsed.data, origin),
-      ...findUnusedSettings(leaves, parsed.data, origin),
-    );
-  }
+  } else problems.push(...findPortConflicts(leaves, parsed.data, origin));
   if (problems.length > 0 || !parsed.success) {
     throw new SettingsError(definition.service, problems, { settings: raw, origin });
   }
-  return { settings: makeReadonly(parsed.data), origin };
+  const unused = findUnusedSettings(leaves, parsed.data, origin);
+  return { settings: makeReadonly(parsed.data), origin, unused };
 }
 
 function makeReadonly<T>(value: T): T {

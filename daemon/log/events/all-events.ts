@@ -120,6 +120,7 @@ const gatewayEvents = {
 } as const satisfies LogEventTable;
 
 const processEvents = {
+  "setting-unused": { level: "warn", act: "Set the setting that the line names, or remove this one." },
   "service-ready": { level: "info" },
   "service-stopping": { level: "info" },
   "service-stop-waits": { level: "info" },
