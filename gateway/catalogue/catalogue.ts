@@ -28,15 +28,17 @@ export function createCatalogue(changes: Readonly<Record<string, MethodChange>>)
   return methods;
 }
 
-const width = { public: 0, private: 1, internal: 2, nobody: 3 } as const satisfies Record<Audience, number>;
-
 /** The methods that each listener serves. */
 export type ServedMethods = Readonly<Record<ListenerName, Catalogue>>;
 
 export function selectServed(catalogue: Catalogue): ServedMethods {
-  const select = (listener: ListenerName) =>
-    new Map([...catalogue].filter(([, { audience }]) => width[audience] <= width[listener]));
-  return { public: select("public"), private: select("private"), internal: select("internal") };
+  const select = (...audiences: readonly Audience[]) =>
+    new Map([...catalogue].filter(([, { audience }]) => audiences.includes(audience)));
+  return {
+    public: select("public"),
+    private: select("public", "private"),
+    internal: select("public", "private", "internal"),
+  };
 }
 
 function applyChange(method: Method, change: MethodChange): Method {

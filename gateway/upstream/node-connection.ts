@@ -73,14 +73,21 @@ export class NodeConnection implements Disposable {
     this.#turn = new PendingTurn(pool.turns, () => {
       if (!this.#paused) this.#socket.resume();
     });
-    this.#socket = openNodeSocket(address, {
-      connected: () => {
-        this.#connected = true;
-        if (this.#ticket !== undefined) this.#deadline = pool.deadlineIn(this.#ticket.call.timeoutMs);
-      },
-      received: (bytes) => this.#receive(bytes),
-      closed: () => this.#closed(),
+    const { secure, host, port } = address;
+    const received = (bytes: Buffer) => this.#receive(bytes);
+    const socket = secure
+      ? connectTls({ host, port, ...buildServerName(host), lookup: lookupName }).on("data", received)
+      : connectTcp({ host, port, lookup: lookupName, onread: readInto(received) });
+    this.#socket = socket;
+    socket.setNoDelay(true);
+    socket.on(secure ? "secureConnect" : "connect", () => {
+      this.#connected = true;
+      if (this.#ticket !== undefined) this.#deadline = pool.deadlineIn(this.#ticket.call.timeoutMs);
     });
+    socket.on("end", () => socket.destroy());
+    // Every error is followed by a "close" event.
+    socket.on("error", () => socket.destroy());
+    socket.on("close", () => this.#closed());
   }
 
   send(ticket: ConnectionTicket): void {
@@ -197,28 +204,11 @@ export class NodeConnection implements Disposable {
 
 const readBytes = 65_536;
 
-type NodeSocketEvents = Readonly<{
-  connected: () => void;
-  /** Called with received bytes. The next read overwrites them unless this callback returns true, which transfers ownership to the receiver. */
-  received: (bytes: Buffer) => boolean;
-  closed: () => void;
-}>;
-
-function openNodeSocket({ secure, host, port }: NodeAddress, events: NodeSocketEvents): Socket {
-  const socket = secure
-    ? connectTls({ host, port, ...buildServerName(host), lookup: lookupName }).on("data", events.received)
-    : connectTcp({ host, port, lookup: lookupName, onread: readInto(events) });
-  socket.setNoDelay(true);
-  socket.on(secure ? "secureConnect" : "connect", events.connected);
-  socket.on("end", () => socket.destroy());
-  // Every error is followed by a "close" event.
-  socket.on("error", () => socket.destroy());
-  socket.on("close", events.closed);
-  return socket;
-}
-
-/** Creates one buffer that is reused for all reads, which avoids a buffer per short response and the stream's queue. */
-function readInto({ received }: NodeSocketEvents): OnReadOpts {
+/**
+ * Creates one buffer that is reused for all reads, which avoids a buffer per short response and the stream's queue. The next read overwrites
+ * the received bytes unless `received` returns true, which transfers ownership to it.
+ */
+function readInto(received: (bytes: Buffer) => boolean): OnReadOpts {
   let buffer = Buffer.allocUnsafeSlow(readBytes);
   let isKept = false;
   return {

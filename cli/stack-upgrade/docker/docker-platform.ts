@@ -1,11 +1,11 @@
+import { randomBytes } from "node:crypto";
 import { PlatformError, type StackPlatform, type StackWork, type PlatformCheck } from "../stack-platform.ts";
 import type { DockerTarget } from "../stack-record.ts";
 import { formatDockerCommand } from "../stack-commands.ts";
-import type { Engine, EngineContainer } from "./engine.ts";
-import { buildNames, formatDiscardCommand, runWorkspaceJob } from "./workspace-job.ts";
+import { ownerLabel, type Engine, type EngineContainer } from "./engine.ts";
 import { hasSpaceFor } from "#daemon/files/disk-space.ts";
 import { clonedSizeText, formatSize } from "#sidecar/upgrade/data-size.ts";
-import { explainCopy, parseVolumeReport } from "../workspace-report.ts";
+import { explainCopy, parseVolumeReport, volumeLocation, workspaceProgram } from "../workspace-report.ts";
 
 const removeTimeoutMs = 600_000;
 
@@ -148,4 +148,36 @@ async function checkData({ prefix, address }: DockerLocation, toolImage: string,
       .filter((id) => !copies.includes(id))
       .map((id) => `${volume} still contains .gatehouse-upgrade/${id} of an earlier upgrade`),
   };
+}
+
+function buildNames(prefix: string) {
+  return { node: `${prefix}-node`, sidecar: `${prefix}-sidecar`, volume: `${prefix}-node-workspace` };
+}
+
+/** A stack's node volume and the upgrade that uses it; no upgrade for a check. */
+type WorkspaceLocation = Readonly<{ prefix: string; toolImage: string; id?: string }>;
+
+/** An upgrade runs one job at a time; a check runs beside any other job. */
+function runWorkspaceJob(
+  { prefix, toolImage, id }: WorkspaceLocation,
+  action: "look" | "copy" | "restore" | "remove",
+  withinMs: number,
+  engine: Engine,
+): Promise<string> {
+  const { node, volume } = buildNames(prefix);
+  const owner = id ?? randomBytes(4).toString("hex");
+  return engine.run({
+    name: id === undefined ? `${node}-look-${owner}` : `${node}-upgrade`,
+    image: toolImage,
+    labels: { "io.gatehouse.stack": prefix, [ownerLabel]: owner },
+    command: [workspaceProgram, action, volumeLocation, ...(id === undefined ? [] : [id])],
+    volumes: { [volumeLocation]: volume },
+    withinMs,
+  });
+}
+
+function formatDiscardCommand({ prefix, toolImage }: WorkspaceLocation, engine: string, id: string): string {
+  const options = ["--rm", "--network", "none", "--user", "0", "--entrypoint", "node", "--volume"];
+  const job = [toolImage, workspaceProgram, "discard", volumeLocation, id];
+  return formatDockerCommand(engine, "run", ...options, `${buildNames(prefix).volume}:${volumeLocation}`, ...job);
 }
