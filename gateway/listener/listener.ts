@@ -164,12 +164,16 @@ export function serveFastConnections(server: Server, idleTimeoutMs: number, cont
  * Passes a connection's bytes to node:http in slices, round-robin with other callers: node:http parses all bytes that it gets at once, and
  * a single read may contain thousands of requests or chunks. Call it before anything else handles the server's connections.
  */
-function paceConnections(server: Server, { turns, addressOf }: Pick<RequestContext, "turns" | "addressOf">): void {
+export function paceConnections(
+  server: Server,
+  { turns, addressOf, connections }: Pick<RequestContext, "turns" | "addressOf" | "connections">,
+): void {
   const paced = new WeakMap<Socket, SlicedReads>();
   prependHandler(server, (behind) => (socket) => {
     behind(socket);
     const address = () => addressOf(toPeerInfo(socket));
     const turn = new PendingTurn(turns, () => reads.next());
+    connections.waitBy(socket, () => turn.isWaiting);
     const reads = sliceReads(socket, (isFirst) => (isFirst ? turn.waitForTurn(address) : turn.waitIfOver(address)));
     paced.set(socket, reads);
   });

@@ -25,6 +25,8 @@ export class HeldConnection {
   /** Server of the connection; undefined if node:http serves it. */
   server: ConnectionServer | undefined;
   cut: () => void;
+  /** Whether bytes of the client wait to be parsed. */
+  isWaiting: () => boolean = () => false;
   #request: IncomingMessage | undefined;
   #underWay = 0;
   #hasRequested = false;
@@ -81,8 +83,8 @@ export class HeldConnection {
     if (this.#isUpgraded) return { kind: "busy", sinceMs: this.#idleSinceMs };
     const hasActiveRequest = this.#underWay > 0;
     const isWhole = this.#underWay > 1 || this.#request?.complete === true;
-    // Output still pending for the client counts as a response in flight.
-    if ((hasActiveRequest && isWhole) || this.socket.writableLength > 0)
+    // Output still pending for the client counts as a response in flight; a request that waits to be parsed may be complete.
+    if ((hasActiveRequest && isWhole) || this.socket.writableLength > 0 || this.isWaiting())
       return { kind: "busy", sinceMs: this.#idleSinceMs };
     // Node doesn't report partial headers, so their age counts from the first check.
     if (hasActiveRequest || this.socket.bytesRead > this.#readAtWhole) {

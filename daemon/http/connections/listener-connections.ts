@@ -126,6 +126,12 @@ export class ListenerConnections {
     if (held !== undefined) held.cut = cut;
   }
 
+  /** Sets a check for received bytes of a connection that wait to be parsed: meanwhile, the connection counts as busy. */
+  waitBy(socket: Socket, isWaiting: () => boolean): void {
+    const held = this.#held.get(socket);
+    if (held !== undefined) held.isWaiting = isWaiting;
+  }
+
   /** Closes connections whose clients don't read, and those on the fast path that are idle or incomplete for too long, until disposed of. */
   expire(timeouts: ConnectionTimeouts): Disposable {
     const { slowReaderTimeoutMs, idleTimeoutMs, requestTimeoutMs } = timeouts;
