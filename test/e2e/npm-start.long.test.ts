@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -26,6 +26,8 @@ function runs(pid: number): boolean {
   }
 }
 
+const readNodePid = (file: string) => (JSON.parse(readFileSync(file, "utf8")) as { pid: number }).pid;
+
 async function npmStart() {
   const stateDirectory = mkdtempSync(join(tmpdir(), "gatehouse-npm-"));
   const { env } = await findStackPorts();
@@ -36,16 +38,23 @@ async function npmStart() {
   });
   let output = "";
   for (const stream of [npm.stdout, npm.stderr]) stream.on("data", (chunk: Buffer) => (output += String(chunk)));
-  await until("npm start is up", 120_000, () => {
-    if (npm.exitCode !== null) throw new Error(`npm start ended: ${output}`);
-    return output.includes(isUp);
-  });
-  const node = JSON.parse(readFileSync(`${stateDirectory}/node/run/node.pid`, "utf8")) as { pid: number };
-  const processes = [...family(npm.pid!), ...family(node.pid)];
+  const pidFile = `${stateDirectory}/node/run/node.pid`;
+  const listProcesses = () => {
+    const roots = [npm.pid!, ...(existsSync(pidFile) ? [readNodePid(pidFile)] : [])];
+    return roots.filter(runs).flatMap(family);
+  };
+  let processes: readonly number[] = [];
   onTestFinished(() => {
-    for (const pid of processes.filter(runs)) process.kill(pid, "SIGKILL");
+    for (const pid of new Set([...processes, ...listProcesses()])) if (runs(pid)) process.kill(pid, "SIGKILL");
     rmSync(stateDirectory, { recursive: true, force: true });
   });
+  await until("npm start is up", 120_000, () => {
+    if (npm.exitCode !== null) throw new Error("npm start ended");
+    return output.includes(isUp);
+  }).catch((error: unknown) => {
+    throw new Error(`${(error as Error).message}; it printed:\n${output}`);
+  });
+  processes = listProcesses();
   return { npm, processes };
 }
 
