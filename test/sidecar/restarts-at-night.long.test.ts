@@ -39,8 +39,7 @@ test("does not mistake edits made after the node started for its running configu
   expect(message).toContain("It is unverified: it changed after the node's start");
   await node.restart();
   await upkeep.reason("RollbackReady", "Ready");
-  const edited = another(another(good));
-  await writeFile(node.configPath, edited);
+  await writeFile(node.configPath, another(good, 2));
   await waitForRestarts(upkeep, 1);
   const versions = join(upkeep.stateDirectory, "versions");
   const texts = await Promise.all((await readdir(versions)).map((name) => readFile(join(versions, name), "utf8")));

@@ -113,7 +113,8 @@ export async function replaceOps(
 }
 
 /** A changed configuration with which the node still starts. */
-export const another = (text: string) => text.replace('"mygrid_conf": {', '"mygrid_conf": { "changed": 1,');
+export const another = (text: string, value = 1) =>
+  text.replace('"mygrid_conf": {', `"mygrid_conf": { "changed": ${value},`);
 
 export const half = (text: string) => text.slice(0, Math.floor(text.length / 2));
 
