@@ -12,6 +12,8 @@ export type Callers = Readonly<{
 }>;
 
 const tickMs = 50;
+/** Max calls in flight, below the connections that a gateway grants an address: a machine may be too busy for the rate. */
+const inFlightMax = 256;
 const sayEveryMs = 250;
 const goingAway = 1001;
 
@@ -37,7 +39,8 @@ export async function startCallers(
     answered += 1;
   };
   const timer = setInterval(() => {
-    for (let count = 0; count < (requestsPerSecond * tickMs) / 1_000; count += 1) {
+    const due = Math.min((requestsPerSecond * tickMs) / 1_000, inFlightMax - pending.size);
+    for (let count = 0; count < due; count += 1) {
       const done = call(count % 2 === 0 ? keptAlive : false).catch(
         (error: unknown) => void failures.push(String(error)),
       );
