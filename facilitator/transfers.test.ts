@@ -55,6 +55,7 @@ function createSaleTransfers(
     checkSigner,
     contracts: () => undefined,
     releaseReservation: () => undefined,
+    recordSettled: () => undefined,
     recent: { forgetPayer: () => undefined },
     log: createLog({ service: "facilitator", level: "silent" }),
   };

@@ -51,7 +51,7 @@ export function createTransfers(
   options: TransferOptions,
   dependencies: TransferDependencies,
 ): (caller: Caller) => Transfers {
-  const { engine, sellers, checkWallet, releaseReservation, recent, clock, log } = dependencies;
+  const { engine, sellers, checkWallet, releaseReservation, recordSettled, recent, clock, log } = dependencies;
   const logResult = createResultLog(options.network, log);
   const hasStarted = async (payment: SignedPayment) => (await engine.progress(payment)) !== undefined;
   const { rejectPayment, rejectVoucher } = createTermsChecks(options, dependencies);
@@ -65,6 +65,7 @@ export function createTransfers(
   const settleAndForgetPayer = async (payment: SignedPayment, caller: Caller): Promise<SettleResult> => {
     try {
       const result = await engine.settle(payment, caller);
+      if (result.state === "settled") recordSettled(payment);
       return (await adoptExternalPayment(payment, { caller, result }, dependencies)) ?? result;
     } finally {
       recent.forgetPayer(payment);

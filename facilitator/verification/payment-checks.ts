@@ -21,6 +21,7 @@ import {
 } from "../chain/transfer-method.ts";
 import type { Suspensions } from "../chain/suspensions.ts";
 import { confirmsSignature, encodeSignatureCheck } from "../chain/token.ts";
+import { createNonceChecks, nameNonce } from "./reused-nonces.ts";
 import { createRecentVerdicts, createReservations } from "./verified-payments.ts";
 
 export type PaymentChecks = ReturnType<typeof createPaymentChecks>;
@@ -59,6 +60,7 @@ export function createPaymentChecks(
   const recentVerdicts = createRecentVerdicts(limits, { monotonicMs });
   const reservations = createReservations(limits, { clock });
   const askWallet = createWalletCheck(limits, { monotonicMs });
+  const nonces = createNonceChecks({ gas });
   const chainFor = ({ waiting }: Caller) => chainAt({ line: "verifying", caller: "", ...waiting });
   const checkWallet = (payment: WalletSignedPayment, caller: Caller): Promise<Rejection | undefined> =>
     askWallet(payment, chainFor(caller));
@@ -72,14 +74,14 @@ export function createPaymentChecks(
       const why = shortage(getNamedSigner(payment));
       if (why !== undefined) throw new ChainError("rejected", `settlement is not available: ${why}`);
       const chain = chainFor(caller);
-      return (await suspensions.reject(payment, chain)) ?? checkOnChain(payment, { chain, gas });
+      return (await suspensions.reject(payment, chain)) ?? checkOnChain(payment, { chain, gas, nonces });
     },
     /** Like `check`, for a payment about to be settled, unless it was just checked. */
     checkAgain: async (payment: SignedPayment): Promise<Rejection | undefined> => {
       const chain = chainAt({ line: "settling", caller: "" });
       const rejection = rejectTime(payment.authorization, clock()) ?? (await suspensions.reject(payment, chain));
       if (rejection !== undefined || recentVerdicts.acquireGood(payment)) return rejection;
-      return (await checkOnChain(payment, { chain, gas })) ?? rejectCostly(payment, { gas, shortage, canPay });
+      return (await checkOnChain(payment, { chain, gas, nonces })) ?? rejectCostly(payment, { gas, shortage, canPay });
     },
     checkWallet,
     /** Checks a wallet's signature of a payment. If the payment creates the wallet (ERC-6492), the simulation decides. */
@@ -87,7 +89,7 @@ export function createPaymentChecks(
       if (payment.walletSignature === undefined) return undefined;
       const rejection = await checkWallet(payment, caller);
       const isCreated = rejection !== undefined && payment.contract === multicall3Address;
-      return isCreated ? checkOnChain(payment, { chain: chainFor(caller), gas }) : rejection;
+      return isCreated ? checkOnChain(payment, { chain: chainFor(caller), gas, nonces }) : rejection;
     },
     reserve: async (payment: SignedPayment, caller: Caller): Promise<Rejection | undefined> => {
       if (payment.max === undefined) return undefined;
@@ -108,14 +110,21 @@ export function createPaymentChecks(
       return rejectUnfunded({ ...payment, amount }, cover);
     },
     releaseReservation: reservations.release,
+    /** Learns from a settled payment whether its token rejects used nonces; without an answer from the node, from a later one. */
+    recordSettled: (payment: SignedPayment): void => {
+      if (rejectTime(payment.authorization, clock()) !== undefined) return;
+      nonces.observeSettled(payment, chainAt({ line: "verifying", caller: "" })).catch((error: unknown) => {
+        if (!(error instanceof ChainError)) throw error;
+      });
+    },
     read: (call: Parameters<Chain["read"]>[0], caller: Caller): Promise<Hex> => chainFor(caller).read(call),
   };
 }
 
-type ChainCheckDependencies = Readonly<{ chain: Chain; gas: GasLimits }>;
+type ChainCheckDependencies = Readonly<{ chain: Chain; gas: GasLimits; nonces: ReturnType<typeof createNonceChecks> }>;
 
 /**
- * Checks on the chain whether a payment would settle now. One simulated call or estimate suffices for a good payment: the token itself
+ * Checks on the chain whether a payment would settle now. One simulated call or estimate suffices for a good payment: the contract itself
  * checks balance, nonce, time and signature, and the result sets the transaction's gas limit. Only if it fails do further requests
  * determine the reason.
  *
@@ -123,12 +132,18 @@ type ChainCheckDependencies = Readonly<{ chain: Chain; gas: GasLimits }>;
  */
 async function checkOnChain(
   payment: SignedPayment,
-  { chain, gas }: ChainCheckDependencies,
+  { chain, gas, nonces }: ChainCheckDependencies,
 ): Promise<Rejection | undefined> {
-  const response = await gas.simulate(payment, chain);
+  const [response, isReused] = await Promise.all([gas.simulate(payment, chain), nonces.isReused(payment, chain)]);
+  if (isReused) return usedNonce;
   if (response.ok) return undefined;
   return (await diagnose(payment, chain)) ?? explainSimulation(response.error, gas.most(payment));
 }
+
+const usedNonce: Rejection = {
+  reason: reason.nonceUsed,
+  message: "the authorization was already used or cancelled; sign one with a new nonce.",
+};
 
 /**
  * Reads the balance after the same pending transactions as the simulation: a transfer among them may be why it failed. If this payment
@@ -136,18 +151,13 @@ async function checkOnChain(
  * reported.
  */
 async function diagnose(payment: SignedPayment, chain: Chain): Promise<Rejection | undefined> {
-  const { amount, authorization } = payment;
-  const usedPayment = { ...payment, authorizationNonce: authorization.nonce };
   const [isUsed, isPending, funds] = await Promise.all([
-    isNonceUsed(usedPayment, chain),
-    isNonceUsed(usedPayment, chain, "pending"),
+    isNonceUsed(nameNonce(payment), chain),
+    isNonceUsed(nameNonce(payment), chain, "pending"),
     readAvailableFunds(payment, chain, "pending"),
   ]);
-  if (isUsed) {
-    const message = "the authorization was already used or cancelled; sign one with a new nonce.";
-    return { reason: reason.nonceUsed, message };
-  }
-  return funds.balance < amount && !isPending ? rejectUnfunded(payment, funds) : undefined;
+  if (isUsed) return usedNonce;
+  return funds.balance < payment.amount && !isPending ? rejectUnfunded(payment, funds) : undefined;
 }
 
 function explainSimulation(error: JsonRpcFailure, gasLimit: bigint): Rejection {

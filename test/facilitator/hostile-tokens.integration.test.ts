@@ -53,7 +53,31 @@ const kinds = [
   "calls itself again",
 ];
 const gasLimit = 200_000n;
+/** A token that accepts a used authorization without a transfer, also in a block. */
+const laxSource = `// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+contract Token {
+    event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce);
+    event Transfer(address indexed from, address indexed to, uint256 value);
+
+    mapping(address => mapping(bytes32 => bool)) public authorizationState;
+
+    function balanceOf(address) external pure returns (uint256) { return type(uint256).max; }
+
+    function transferWithAuthorization(
+        address from, address to, uint256 value, uint256, uint256, bytes32 nonce, uint8, bytes32, bytes32
+    ) external returns (bool) {
+        if (authorizationState[from][nonce]) return true;
+        authorizationState[from][nonce] = true;
+        emit AuthorizationUsed(from, nonce);
+        emit Transfer(from, to, value);
+        return true;
+    }
+}
+`;
 let tokens: readonly Address[];
+let laxToken: Address;
 const scene = useFacilitatorScene({
   ledger: "hostile",
   env: async ({ url, token }) => {
@@ -61,7 +85,8 @@ const scene = useFacilitatorScene({
     const deployed: Address[] = [];
     for (const _ of [...kinds, "accepts"]) deployed.push((await send({ data }, url)).contractAddress as Address);
     tokens = deployed;
-    const assets = [token, ...tokens].map((address) => ({ address, name: "USDC", version: "2" }));
+    laxToken = (await send({ data: compileToken(laxSource).bytecode as Hex }, url)).contractAddress as Address;
+    const assets = [token, laxToken, ...tokens].map((address) => ({ address, name: "USDC", version: "2" }));
     return { GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify(assets) };
   },
 });
@@ -137,6 +162,21 @@ test("settles the other payments of a batch in which one token burns all the gas
   // Gas for the good payments, the burnt batch, and the bad payment's own two transactions.
   expect(await sumGasSince(from)).toBeLessThan(3n * 7n * 80_000n + gasLimit);
 });
+
+test("settles no payment again in a token that accepts used authorizations", async () => {
+  const assets = [{ address: laxToken, name: "USDC", version: "2" }];
+  const env = { GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify(assets) };
+  const payment = await signPayment(laxToken);
+  await using other = await scene.start("lax", env);
+  expect((await other.settle(payment)).body).toMatchObject({ success: true });
+  const from = await nextNonce();
+  expect((await scene.facilitator.verify(payment)).body).toMatchObject({ isValid: false, invalidReason: usedNonce });
+  expect((await scene.facilitator.settle(payment)).body).toMatchObject({ success: false, errorReason: usedNonce });
+  expect(await nextNonce()).toBe(from);
+  expect((await scene.facilitator.settle(await signPayment(laxToken))).body).toMatchObject({ success: true });
+});
+
+const usedNonce = "invalid_exact_evm_nonce_already_used";
 
 /** A wallet that confirms any signature: with mode 0 only in simulations, with mode 1 always. */
 const walletSource = `// SPDX-License-Identifier: Apache-2.0

@@ -4,12 +4,20 @@ import { testAccount } from "../support/payments/payment-chain.ts";
 import { signPayment } from "../support/facilitator/signed-payment.ts";
 
 const scene = useFacilitatorScene({ ledger: "one-simulation" });
-const simulations = () => (scene.tap.counts.get("eth_estimateGas") ?? 0) + (scene.tap.counts.get("eth_call") ?? 0);
 
-test("simulates an unverified payment when it is settled", async () => {
+test("simulates an unverified payment once before it is sent", async () => {
+  const methods: string[] = [];
+  scene.tap.rule((calls) => {
+    // A simulation includes pending transactions; a nonce is read without them.
+    const simulations = calls.filter(({ params }) => params[1] === "pending" && typeof params[0] === "object");
+    methods.push(...[...simulations, ...calls.filter(isSend)].map(({ method }) => method));
+    return "forward";
+  });
   expect((await scene.facilitator.settle(await signPayment(scene.chain.token))).body).toMatchObject({ success: true });
-  expect(simulations()).toBe(1);
+  expect(methods.slice(0, 2)).toEqual(["eth_estimateGas", "eth_sendRawTransaction"]);
 });
+
+const isSend = ({ method }: Readonly<{ method: string }>) => method === "eth_sendRawTransaction";
 
 test("sends only one of twenty concurrent payments from a payer that can afford one", async () => {
   const payer = testAccount(6);

@@ -100,6 +100,7 @@ async function observeFacilitator(request: PaymentRequest): Promise<object> {
         walletSignature === undefined ? undefined : { reason: reason.signature, message: "the account has no code" },
       reserve: async () => undefined,
       releaseReservation: () => undefined,
+      recordSettled: () => undefined,
       read: () => Promise.reject(new TypeError("nothing is read")),
       hasDeposit: async () => false,
       contracts: () => new Set(),

@@ -7,6 +7,7 @@ import { signBodies, signInvalidBodies } from "./signed-bodies.ts";
 import { compareSides, compareToSide, findMedian, type PaymentLines, type BenchSetup } from "./setup.ts";
 
 const atOnce = 32;
+const settle = { path: "/settle", field: "success", good: true } as const;
 const valid = { path: "/verify", field: "isValid", good: true } as const;
 const invalid = { path: "/verify", field: "isValid", good: false } as const;
 const ownRequests = 2_500;
@@ -26,8 +27,11 @@ async function measureValidPayments(setup: BenchSetup): Promise<readonly Figure[
   const { sides, place } = setup;
   const sign = (count: number) => signBodies(place.token, count);
   const requests = { ours: ownRequests, others: otherRequests };
-  for (const side of sides)
+  for (const side of sides) {
+    // Until its first settlement, ours also reads each nonce.
+    await sendAll({ ...side, ...postBodies(side, sign(1), settle), atOnce: 1 });
     await sendAll({ ...side, ...postBodies(side, sign(side.name === own ? warmUps : otherRequests), valid), atOnce });
+  }
   const what = `/verify of valid payments, ${atOnce} at a time`;
   const rounds = await compareSides(setup, { ...valid, what, atOnce, requests, sign });
   const cpu = compareToSide(rounds, ({ cpuMicros }) => cpuMicros, "x402-rs");
