@@ -1,5 +1,6 @@
 import { useFacilitatorScene } from "../support/facilitator/facilitator-scene.ts";
 import { expect, test } from "vitest";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { testAccount } from "../support/payments/payment-chain.ts";
 import { signPayment } from "../support/facilitator/signed-payment.ts";
 
@@ -16,6 +17,20 @@ test("simulates an unverified payment once before it is sent", async () => {
   expect((await scene.facilitator.settle(await signPayment(scene.chain.token))).body).toMatchObject({ success: true });
   expect(methods.slice(0, 2)).toEqual(["eth_estimateGas", "eth_sendRawTransaction"]);
 });
+
+test("reads no nonces of a token that rejected a settled payment", async () => {
+  const countCalls = async () => {
+    const before = countChecks();
+    expect((await scene.facilitator.verify(await signPayment(scene.chain.token))).body).toMatchObject({
+      isValid: true,
+    });
+    return countChecks() - before;
+  };
+  expect((await scene.facilitator.settle(await signPayment(scene.chain.token))).body).toMatchObject({ success: true });
+  await until("the token is known", generousMs, async () => (await countCalls()) === 1);
+});
+
+const countChecks = () => (scene.tap.counts.get("eth_estimateGas") ?? 0) + (scene.tap.counts.get("eth_call") ?? 0);
 
 const isSend = ({ method }: Readonly<{ method: string }>) => method === "eth_sendRawTransaction";
 
