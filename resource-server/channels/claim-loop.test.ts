@@ -134,6 +134,21 @@ test("claims channels in batches by payee, and the remaining ones of a batch tha
   expect(chain.calls.filter((call) => call === "claim 20")).toHaveLength(6);
 });
 
+test("claims all channels of a payee once one is due, and none of another payee", async () => {
+  let nowMs = 1_000;
+  await using ledger = openTestChannels(() => nowMs);
+  await openChannel(ledger);
+  nowMs = 1_900;
+  await openChannel(ledger, { salt: `0x${"78".repeat(32)}` });
+  const other = await openChannel(ledger, { receiver: address("bb") });
+  nowMs = 2_000;
+  const chain = createChain();
+  const times = { ...options, claimWithinMs: 1_000 };
+  await using _loop = claimChannels(times, { ...common, ledger, facilitation: chain, clock: () => nowMs });
+  await expect.poll(() => ledger.owed(9), { interval: 2 }).toMatchObject([{ id: other }]);
+  expect(chain.calls.slice(0, 2)).toEqual(["claim 2", "settle"]);
+});
+
 test("claims wallets' channels one by one after all others, and marks a rejected one", async () => {
   await using ledger = openTestChannels();
   const [poisoned] = await openChannels(ledger, 3, address("00"));
