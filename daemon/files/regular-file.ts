@@ -48,20 +48,24 @@ async function readBounded(file: FileHandle, size: number, limitBytes: number): 
 /** Bytes that the synchronous functions read at a time. */
 const pieceBytes = 65_536;
 
+/** Reads the text of a whole regular file, like {@link readRegularBytes}. @throws {NotUtf8Error} if it isn't UTF-8. */
+export function readRegularText(path: string, limitBytes: number): string {
+  return decodeUtf8(readRegularBytes(path, limitBytes));
+}
+
 /**
- * Reads the text of a whole regular file synchronously, for a startup or a reload; otherwise like {@link readRegularFile}.
+ * Reads a whole regular file synchronously, for a startup or a reload; otherwise like {@link readRegularFile}.
  *
  * @throws {RegularFileError} if it isn't a regular file, or is larger.
- * @throws {NotUtf8Error} if it isn't UTF-8.
  * @throws the file system's own error (`ENOENT`, `EACCES`, …).
  */
-export function readRegularText(path: string, limitBytes: number): string {
+export function readRegularBytes(path: string, limitBytes: number): Uint8Array {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stats = fstatSync(file);
     if (!stats.isFile()) throw new RegularFileError("not_regular", "it is not a regular file");
     if (stats.size > limitBytes) throw buildSizeError(limitBytes);
-    return readBoundedText(file, limitBytes);
+    return readBoundedBytes(file, limitBytes);
   } finally {
     closeSync(file);
   }
@@ -76,21 +80,21 @@ export function readRegularText(path: string, limitBytes: number): string {
  * @throws the file system's own error (`ENOENT`, `EACCES`, …).
  */
 export function readNamedText(file: string | 0, limitBytes: number): string {
-  if (file === 0) return readBoundedText(file, limitBytes);
+  if (file === 0) return decodeUtf8(readBoundedBytes(file, limitBytes));
   const fileDescriptor = openSync(file, constants.O_RDONLY);
   try {
-    return readBoundedText(fileDescriptor, limitBytes);
+    return decodeUtf8(readBoundedBytes(fileDescriptor, limitBytes));
   } finally {
     closeSync(fileDescriptor);
   }
 }
 
-function readBoundedText(file: number, limitBytes: number): string {
+function readBoundedBytes(file: number, limitBytes: number): Uint8Array {
   const pieces: Buffer[] = [];
   for (let length = 0; ;) {
     const piece = Buffer.allocUnsafe(pieceBytes);
     const read = readSync(file, piece);
-    if (read === 0) return decodeUtf8(Buffer.concat(pieces));
+    if (read === 0) return Buffer.concat(pieces);
     pieces.push(piece.subarray(0, read));
     length += read;
     if (length > limitBytes) throw buildSizeError(limitBytes);

@@ -21,6 +21,16 @@ test("reads a new node.conf, also with comments and relative paths", async () =>
   expect(readNodeConf(made.configPath)).toMatchObject(expected);
 });
 
+test("reads comments in Latin-1, as a real node does, but no values that are not UTF-8", async () => {
+  const { made, text } = await workspace();
+  await writeFile(made.configPath, Buffer.from(`// r\xe9seau\n${text}`, "latin1"));
+  expect(readNodeConf(made.configPath)).toMatchObject({ httpPort: 18_100 });
+  await writeFile(made.configPath, Buffer.from(text.replace("{", '{ "r\xe9seau": 1,'), "latin1"));
+  expect(() => readNodeConf(made.configPath)).toThrow(
+    `${made.configPath}: can't be read (line 1, byte offset 4, is not UTF-8; save the file as UTF-8); expected a readable node.conf.`,
+  );
+});
+
 test.each([
   ["copied", (from: string, to: string) => cp(from, to, { recursive: true })],
   ["moved", (from: string, to: string) => rename(from, to)],

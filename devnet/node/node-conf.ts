@@ -2,10 +2,10 @@ import "#daemon/settings/describe-issue.ts";
 import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { z } from "zod";
-import { readRegularText, explainUnreadable } from "#daemon/files/regular-file.ts";
+import { readRegularBytes, explainUnreadable } from "#daemon/files/regular-file.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { findPathsDirectory } from "#node/layout.ts";
-import { parseText } from "#node/conf/parsed-text.ts";
+import { parseConfigText } from "#node/conf/config-text.ts";
 
 const portText = z
   .string()
@@ -98,14 +98,18 @@ function findWorkspaceOf(inside: string): string | undefined {
 }
 
 function readValue(file: string): unknown {
-  let text: string;
-  try {
-    text = readRegularText(file, limitBytes);
-  } catch (cause) {
-    throw new StartupError(`${file}: can't be read (${explainUnreadable(cause)}); expected a readable node.conf.`);
-  }
-  const read = parseText(text.replace(/^\uFEFF/, ""));
+  const read = readText(file);
   if (read.ok) return read.parsed.value;
   const { line, column, words } = read.problem;
   throw new StartupError(`${file}: line ${line}, column ${column}: ${words}; expected JSON5.`);
+}
+
+function readText(file: string): Exclude<ReturnType<typeof parseConfigText>, Error> {
+  try {
+    const read = parseConfigText(readRegularBytes(file, limitBytes));
+    if (!(read instanceof Error)) return read;
+    throw read;
+  } catch (cause) {
+    throw new StartupError(`${file}: can't be read (${explainUnreadable(cause)}); expected a readable node.conf.`);
+  }
 }

@@ -1,6 +1,7 @@
-import { isAscii } from "node:buffer";
-import { decodeUtf8, locateByte, NotUtf8Error } from "#daemon/files/utf8.ts";
-import { parseText, type ParsedText, type TextProblem } from "./parsed-text.ts";
+import { isUtf8 } from "node:buffer";
+import { locateByte, NotUtf8Error } from "#daemon/files/utf8.ts";
+import { parseConfigText, type ConfigText } from "./config-text.ts";
+import type { ParsedText, TextProblem } from "./parsed-text.ts";
 import type { ConfigProblem, TextPosition } from "./problem.ts";
 import { nodeReleases } from "../versions.ts";
 
@@ -9,13 +10,10 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export type ConfigDocument = ParsedText &
   Readonly<{
     byteOrderMark: boolean;
-    encoding: Encoding;
+    encoding: ConfigText["encoding"];
     value: JsonObject;
     chain: JsonObject;
   }>;
-
-/** `latin1`: some comments are not UTF-8. All else is ASCII then, so that each byte is one character, and edits preserve the comments. */
-type Encoding = "utf8" | "latin1";
 
 /** `finding` and `fix` are the parts of `message`. */
 type ParseProblem = ConfigProblem & Readonly<{ finding: string; fix: string }>;
@@ -24,19 +22,24 @@ type ConfigParseResult = Readonly<{ ok: true; document: ConfigDocument } | { ok:
 
 /** Parses a node.conf from bytes. It must be UTF-8 (except comments: no parser of a node reads them), in strict JSON, JSON with comments or JSON5, and contain one object that has a `chain` object. */
 export function parseConfig(bytes: Uint8Array): ConfigParseResult {
-  const decoded = decodeText(bytes);
-  if ("position" in decoded) return reject("NotText", decoded.finding, decoded.fix, decoded.position);
-  const { encoding } = decoded;
-  const byteOrderMark = decoded.text.startsWith("\uFEFF");
-  const text = byteOrderMark ? decoded.text.slice(1) : decoded.text;
+  const zeroAt = bytes.indexOf(0);
+  if (zeroAt !== -1 && isUtf8(bytes)) {
+    const finding = "is not text: it contains a zero byte";
+    return reject("NotText", finding, "restore it from a backup.", locateByte(bytes, zeroAt));
+  }
+  const read = parseConfigText(bytes);
+  if (read instanceof NotUtf8Error) {
+    const byte = `0x${bytes[read.offset]?.toString(16)}`;
+    const fix = "convert it (`iconv -f latin1 -t utf8`, if it is Latin-1), or restore it from a backup.";
+    return reject("NotText", `is not UTF-8 text (byte ${byte})`, fix, read.position);
+  }
   const rewrite = "restore it from a backup, or write a JSON object with a chain object.";
-  if (text.trim() === "") return reject("Empty", "is empty", rewrite);
-  const read = parseText(text);
   if (!read.ok) {
+    if (Buffer.from(bytes).toString().trim() === "") return reject("Empty", "is empty", rewrite);
     const { reason, words, ...place } = read.problem;
     return reject(reason, ...explanations[reason](words), place);
   }
-  const { parsed } = read;
+  const { parsed, byteOrderMark, encoding } = read;
   const { value } = parsed;
   if (!isJsonObject(value)) return reject("NotAnObject", `is ${describeType(value)}`, rewrite);
   const chain = value["chain"];
@@ -58,11 +61,6 @@ export function encodeConfig(
   return Buffer.from(`${byteOrderMark ? "\uFEFF" : ""}${text}`, encoding);
 }
 
-/** Returns whether everything but the comments is ASCII. */
-export function hasOnlyAsciiOutsideComments({ bare }: Pick<ParsedText, "bare">): boolean {
-  return isAscii(Buffer.from(bare));
-}
-
 /** Returns whether a value is an object with keys (not an array or null). */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
@@ -78,29 +76,6 @@ function describeType(value: unknown): string {
   if (Array.isArray(value)) return "an array";
   const type = typeof value;
   return type === "object" ? "an object" : `a ${type}`;
-}
-
-type DecodedText = Readonly<
-  { text: string; encoding: Encoding } | { position: TextPosition; finding: string; fix: string }
->;
-
-/** Decodes the file's text, or returns the position of the first byte that can't be decoded. */
-function decodeText(bytes: Uint8Array): DecodedText {
-  const zeroAt = bytes.indexOf(0);
-  try {
-    const text = decodeUtf8(bytes);
-    if (zeroAt === -1) return { text, encoding: "utf8" };
-    const fix = "restore it from a backup.";
-    return { position: locateByte(bytes, zeroAt), finding: "is not text: it contains a zero byte", fix };
-  } catch (error) {
-    if (!(error instanceof NotUtf8Error)) throw error;
-    const text = Buffer.from(bytes).toString("latin1");
-    const read = zeroAt === -1 ? parseText(text) : undefined;
-    if (read?.ok === true && hasOnlyAsciiOutsideComments(read.parsed)) return { text, encoding: "latin1" };
-    const byte = `0x${bytes[error.offset]?.toString(16)}`;
-    const fix = "convert it (`iconv -f latin1 -t utf8`, if it is Latin-1), or restore it from a backup.";
-    return { position: error.position, finding: `is not UTF-8 text (byte ${byte})`, fix };
-  }
 }
 
 const explanations: Readonly<Record<TextProblem["reason"], (words: string) => [finding: string, fix: string]>> = {

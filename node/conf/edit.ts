@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { readJson5Key, findJson5Node } from "#daemon/files/json5-tree.ts";
-import { hasOnlyAsciiOutsideComments, type ConfigDocument, type JsonObject } from "./document.ts";
+import { hasOnlyAsciiOutsideComments } from "./config-text.ts";
+import type { ConfigDocument, JsonObject } from "./document.ts";
 import { removeProperty, renameKey, setValue } from "./editor.ts";
 import { applyChanges, type ConfigChange } from "./monitor-change.ts";
 import { parseText, type ParsedText } from "./parsed-text.ts";

@@ -79,7 +79,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
     mayImport: [
       "daemon/**",
       "node/{families,layout,versions,version-setting}.ts",
-      "node/conf/parsed-text.ts",
+      "node/conf/config-text.ts",
       "x402/contracts.ts",
     ],
   },
