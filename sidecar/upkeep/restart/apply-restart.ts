@@ -54,7 +54,6 @@ export async function applyRestart(
       contested: findContest(request, context),
       restart: context.command("restart"),
       wallMs: clock.wallMs(),
-      monotonicMs: clock.monotonicMs(),
     },
     context,
   );

@@ -73,18 +73,19 @@ test.each([hourMs, -hourMs])(
 test("reports when it allows the next restart", () => {
   const { time, open } = createBudget(3);
   const budget = open();
-  expect(budget.allowsAtMs("ordinary")).toBeUndefined();
+  expect(budget.findNext("ordinary")).toBeUndefined();
   for (const atMs of [10, 20, 30]) {
     time.monotonicMs = atMs;
     budget.record("drift");
   }
-  expect([budget.allowsAtMs("ordinary"), budget.allowsAtMs("roll-back")]).toEqual([hourMs + 20, hourMs + 10]);
   const at = new Date(time.wallMs + hourMs - 10).toISOString();
+  expect(budget.findNext("ordinary")).toEqual({ waitMs: hourMs - 10, at });
+  expect(budget.findNext("roll-back")?.waitMs).toBe(hourMs - 20);
   const words = `restart.budgetPerHour allows the next restart at ${at} (3 in the last hour)`;
   expect(budget.explainExhausted("ordinary")).toBe(words);
   time.monotonicMs = hourMs + 20;
   expect(budget.allows("ordinary")).toBe(true);
   const none = createBudget(0).open();
-  expect(none.allowsAtMs("ordinary")).toBeUndefined();
+  expect(none.findNext("ordinary")).toBeUndefined();
   expect(none.explainExhausted("ordinary")).toBe("restart.budgetPerHour allows none");
 });

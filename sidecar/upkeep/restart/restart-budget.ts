@@ -35,26 +35,27 @@ export function createRestartBudget(
   const made = createSlidingWindow(hourMs, clock.monotonicMs, beforeMs);
   const used = () => made.times().length;
   const getLimit = (purpose: RestartPurpose) => (purpose === "roll-back" || perHour < 2 ? perHour : perHour - 1);
-  /** Returns the time at which one more restart will be allowed (monotonic); undefined if one is allowed now or never will be. */
-  const allowsAtMs = (purpose: RestartPurpose) => {
+  /** Returns when one more restart will be allowed: the time, and how long until then; undefined if one is allowed now or never will be. */
+  const findNext = (purpose: RestartPurpose) => {
     const limit = getLimit(purpose);
     if (limit === 0 || used() < limit) return undefined;
     const oldestFirst = made.times().toSorted((a, b) => a - b);
-    const freed = oldestFirst.at(-limit);
-    return freed === undefined ? undefined : freed + hourMs;
+    const freedMs = oldestFirst.at(-limit);
+    if (freedMs === undefined) return undefined;
+    const waitMs = Math.max(0, freedMs + hourMs - clock.monotonicMs());
+    return { waitMs, at: new Date(clock.wallMs() + waitMs).toISOString() };
   };
   let number = 0;
   return {
     used,
     /** Whether one more restart is allowed. An ordinary restart leaves one for its rollback, if the budget has more than one. */
     allows: (purpose: RestartPurpose) => used() < getLimit(purpose),
-    allowsAtMs,
+    findNext,
     /** Explains, in a clause, until when an exhausted budget allows no restart. */
     explainExhausted: (purpose: RestartPurpose) => {
-      const atMs = allowsAtMs(purpose);
-      if (atMs === undefined) return "restart.budgetPerHour allows none";
-      const at = new Date(clock.wallMs() + Math.max(0, atMs - clock.monotonicMs())).toISOString();
-      return `restart.budgetPerHour allows the next restart at ${at} (${used()} in the last hour)`;
+      const next = findNext(purpose);
+      if (next === undefined) return "restart.budgetPerHour allows none";
+      return `restart.budgetPerHour allows the next restart at ${next.at} (${used()} in the last hour)`;
     },
     last: () => last,
     end: () => {

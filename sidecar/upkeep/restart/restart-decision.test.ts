@@ -3,10 +3,10 @@ import type { RestartBudget } from "./restart-budget.ts";
 import { createMaintenanceWindow, decideRestart, type RestartSituation } from "./restart-decision.ts";
 
 const open = createMaintenanceWindow({ maintenanceMs: 1, maintenanceTimeZone: "UTC" });
-const budget: Pick<RestartBudget, "used" | "allows" | "allowsAtMs"> = {
+const budget: Pick<RestartBudget, "used" | "allows" | "findNext"> = {
   used: () => 0,
   allows: () => true,
-  allowsAtMs: () => undefined,
+  findNext: () => undefined,
 };
 const situation: RestartSituation = {
   due: { cause: "configuration", reason: "node.conf changed", urgent: false },
@@ -20,7 +20,6 @@ const situation: RestartSituation = {
   settleMs: 200,
   restart: "gatehouse restart",
   wallMs: Date.parse("2026-05-01T12:00:00Z"),
-  monotonicMs: 5_000_000,
 };
 
 const contestedConfig = { untilMs: Date.parse("2026-05-01T18:00:00Z"), resume: "npx gatehouse-evm resume" };
@@ -79,7 +78,12 @@ describe("a restart that is due", () => {
   });
 
   test("waits if the budget is used up, and reports until when", () => {
-    const exhaustedBudget = { ...budget, used: () => 6, allows: () => false, allowsAtMs: () => 5_030_000 };
+    const exhaustedBudget = {
+      ...budget,
+      used: () => 6,
+      allows: () => false,
+      findNext: () => ({ at: "2026-05-01T12:00:30.000Z", waitMs: 30_000 }),
+    };
     expect(decideRestart(situation, { budget: exhaustedBudget, window: open })).toMatchObject({
       reason: "BudgetExhausted",
       message:
@@ -87,8 +91,11 @@ describe("a restart that is due", () => {
         "the last of restart.budgetPerHour is reserved for a rollback. Check the events for their causes; to restart now, run `gatehouse restart`.",
       wakeInMs: 30_000,
     });
+    expect(decideRestart(situation, { budget: { ...exhaustedBudget, used: () => 1 }, window: open })).toMatchObject({
+      message: expect.stringContaining("because there was 1 restart in the last hour") as string,
+    });
     expect(
-      decideRestart(situation, { budget: { ...exhaustedBudget, allowsAtMs: () => undefined }, window: open }),
+      decideRestart(situation, { budget: { ...exhaustedBudget, findNext: () => undefined }, window: open }),
     ).toMatchObject({
       message:
         "A restart is pending (node.conf changed); restart.budgetPerHour allows none, so run `gatehouse restart`.",

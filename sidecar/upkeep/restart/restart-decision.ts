@@ -36,7 +36,6 @@ export type RestartSituation = Readonly<{
   /** The command that restarts the node even if the budget is used up. */
   restart: string;
   wallMs: number;
-  monotonicMs: number;
 }>;
 
 export type RestartDecision = Readonly<
@@ -45,7 +44,7 @@ export type RestartDecision = Readonly<
 
 type RestartWait = ReasonOf<"NoRestartPending", "True" | "False">;
 
-type ReadableBudget = Pick<RestartBudget, "used" | "allows" | "allowsAtMs">;
+type ReadableBudget = Pick<RestartBudget, "used" | "allows" | "findNext">;
 
 const checkAgainMs = 60_000;
 
@@ -122,18 +121,16 @@ function waitWhileContested(
   return wait("Contested", message, checkAgainMs / 10);
 }
 
-function waitForBudget(situation: RestartSituation, why: string, budget: ReadableBudget): RestartDecision {
-  const { wallMs, monotonicMs, restart } = situation;
-  const atMs = budget.allowsAtMs("ordinary");
-  if (atMs === undefined) {
+function waitForBudget({ restart }: RestartSituation, why: string, budget: ReadableBudget): RestartDecision {
+  const next = budget.findNext("ordinary");
+  if (next === undefined) {
     return wait("BudgetExhausted", `${why}; restart.budgetPerHour allows none, so run \`${restart}\`.`);
   }
-  const waitMs = Math.max(0, atMs - monotonicMs);
-  const startText = new Date(wallMs + waitMs).toISOString();
+  const used = budget.used() === 1 ? "was 1 restart" : `were ${budget.used()} restarts`;
   const message =
-    `${why}; it starts at ${startText}, because there were ${budget.used()} restarts in the last hour and the last of restart.budgetPerHour is reserved ` +
+    `${why}; it starts at ${next.at}, because there ${used} in the last hour and the last of restart.budgetPerHour is reserved ` +
     `for a rollback. Check the events for their causes; to restart now, run \`${restart}\`.`;
-  return wait("BudgetExhausted", message, Math.min(checkAgainMs, waitMs));
+  return wait("BudgetExhausted", message, Math.min(checkAgainMs, next.waitMs));
 }
 
 function describeIdle(startingUntilMs: number | undefined): string {
