@@ -44,6 +44,15 @@ export type ContractLog = Readonly<z.output<typeof logSchema>>;
 /** Receipt of a transaction; `status` is 1 for success and 0 for a revert, the gas price is in wei. */
 export type Receipt = Readonly<NonNullable<z.output<typeof receiptSchema>>>;
 
+/** Returns whether the block of a transaction has enough confirmations, itself included. */
+export function isConfirmed(
+  { blockNumber }: Pick<Receipt, "blockNumber">,
+  head: Pick<Head, "number">,
+  { confirmations }: Readonly<{ confirmations: number }>,
+): boolean {
+  return head.number - blockNumber + 1 >= confirmations;
+}
+
 export type MessageCall = Readonly<{ from?: Hex; to: Hex; data: Hex; gas?: number; gasPrice?: bigint }>;
 
 /**

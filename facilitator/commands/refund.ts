@@ -3,7 +3,7 @@ import type { Secret } from "#daemon/secrets/secret.ts";
 import type { Pause } from "#daemon/time.ts";
 import { readChannelCall } from "#x402/batch-settlement/channel.ts";
 import { encodeAddress, encodeInteger, type Hex } from "#x402/hex.ts";
-import type { Chain } from "../chain/chain.ts";
+import { isConfirmed, type Chain } from "../chain/chain.ts";
 import { createFeeQuotes } from "../chain/fees.ts";
 import { createGasLimits } from "../chain/gas-limits.ts";
 import { createLocalKey, createTransactionSigner, type TransactionSigner } from "../chain/transaction-signer.ts";
@@ -174,7 +174,7 @@ async function follow(
   { output, monotonicMs, pause, signal }: RefundDependencies,
 ): Promise<void> {
   const { hash, amount, nonce } = refund;
-  const { receiptTimeoutMs, confirmations } = network.settlement;
+  const { receiptTimeoutMs } = network.settlement;
   const transfer = { ...settlement, payer: settlement.payTo, payTo: settlement.payer, amount };
   const untilMs = monotonicMs() + receiptTimeoutMs;
   let reply = "";
@@ -182,7 +182,7 @@ async function follow(
     // Read before the receipt, so that a transaction mined in between is still found.
     const isUsed = await isNonceUsed(refund, signer, chain);
     const [receipt, head] = await Promise.all([chain.receipt(hash), chain.head()]);
-    if (receipt !== undefined && head.number - receipt.blockNumber + 1 >= confirmations) {
+    if (receipt !== undefined && isConfirmed(receipt, head, network.settlement)) {
       if (receipt.status === 1 && !showsTransfer(receipt, transfer))
         throw new RefundError(`${hash} succeeded without the transfer; check it manually. Nothing is resent.`);
       await refunds.end(refund, receipt.status === 1 ? "refunded" : "failed");

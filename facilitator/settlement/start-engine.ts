@@ -3,6 +3,7 @@ import type { SettleResult } from "#x402/payment-result.ts";
 import { encodeBytes, type Hex } from "#x402/hex.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { Caller } from "../callers/caller.ts";
+import { isConfirmed } from "../chain/chain.ts";
 import { findForeignUse } from "../chain/foreign-use.ts";
 import type { SettlementContext } from "./context.ts";
 import { startSoleEngine } from "./engine.ts";
@@ -82,11 +83,11 @@ async function adoptExternalPayment(
   const { chain, audit, ledger, ownership } = context;
   const settlement = toSettlement(payment, caller.owner, context.clock());
   if (await ledger.hasConflict(settlement)) return undefined;
-  const { number } = await chain.head();
-  const use = await findForeignUse(settlement, number, chain);
+  const head = await chain.head();
+  const use = await findForeignUse(settlement, head.number, chain);
   if (use?.isPaid !== true) return undefined;
-  const { transactionHash: transaction, blockNumber } = use.receipt;
-  if (number - blockNumber + 1 < context.settlement.confirmations) return { state: "pending", transaction };
+  const { transactionHash: transaction } = use.receipt;
+  if (!isConfirmed(use.receipt, head, context.settlement)) return { state: "pending", transaction };
   const outcome = { state: "settled", transaction, amount: payment.amount } as const;
   const isNew = await recordForeign(context, settlement, outcome);
   // A settlement with the same nonce was recorded in the meantime, so the transaction counts for it instead.

@@ -1,4 +1,4 @@
-import type { Head, Receipt } from "../../chain/chain.ts";
+import { isConfirmed, type Head, type Receipt } from "../../chain/chain.ts";
 import { computeFeeLimit, raiseFees } from "../../chain/fees.ts";
 import type { Hex } from "#x402/hex.ts";
 import { showsSharedTransfer, showsTransfer } from "../../chain/transfer-method.ts";
@@ -51,7 +51,7 @@ export function decide(entry: InFlightSettlement, observed: Observation, options
   const mayStillSettle = entry.attempts.some((attempt) => isOpen(attempt, observed));
   if (receipts.length > 0 && !mayStillSettle) {
     const cause = executedReceipts.length > 0 ? "nothing_moved" : "reverted";
-    const areConfirmed = receipts.every((receipt) => isConfirmed(receipt, observed, options));
+    const areConfirmed = receipts.every((receipt) => isConfirmed(receipt, observed.head, options));
     return areConfirmed ? diagnoseWhenDue(entry, cause, observed) : wait;
   }
   if (BigInt(observed.head.timestamp) > entry.settlement.validBefore + expiryMarginSeconds) {
@@ -110,10 +110,6 @@ function finishSuccess(
   observed: Observation,
   options: DecisionOptions,
 ): Decision {
-  if (!isConfirmed(receipt, observed, options)) return wait;
+  if (!isConfirmed(receipt, observed.head, options)) return wait;
   return { kind: "finish", outcome: { state: "settled", transaction: receipt.transactionHash, amount } };
-}
-
-function isConfirmed({ blockNumber }: Receipt, { head }: Observation, { confirmations }: DecisionOptions): boolean {
-  return head.number - blockNumber + 1 >= confirmations;
 }

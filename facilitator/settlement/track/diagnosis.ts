@@ -3,7 +3,7 @@ import { type Hex, encodeAddressTopic } from "#x402/hex.ts";
 import { reason } from "#x402/reason.ts";
 import { multicall3Address } from "#x402/wallet-signature.ts";
 import { ChainError, requireExecutionError } from "../../chain/chain-error.ts";
-import { logBlocksMax, type Chain, type Head, type Receipt } from "../../chain/chain.ts";
+import { isConfirmed, logBlocksMax, type Chain, type Head, type Receipt } from "../../chain/chain.ts";
 import { findForeignUse } from "../../chain/foreign-use.ts";
 import type { SuspectedParty } from "../../chain/suspensions.ts";
 import { readGasLimit } from "../../chain/transaction-signer.ts";
@@ -82,7 +82,7 @@ export async function diagnose(
   }
   const use = await findForeignUse(settlement, head.number, chain);
   if (use === undefined && (cause === "lost" || (diagnosed?.times ?? 0) < searchesMax)) return { kind: "uncertain" };
-  if (use !== undefined && head.number - use.receipt.blockNumber + 1 < confirmations) return { kind: "uncertain" };
+  if (use !== undefined && !isConfirmed(use.receipt, head, { confirmations })) return { kind: "uncertain" };
   if (use?.isPaid === true) {
     const { amount } = settlement;
     return { kind: "outcome", outcome: { state: "settled", transaction: use.receipt.transactionHash, amount } };

@@ -58,12 +58,14 @@ export const settlementMutations: FaultsByFile = {
       "if (book.hasConflict(settlement)) return undefined;": "",
     },
   },
-  "facilitator/settlement/track/decision.ts": {
-    "a transaction is not sent again": { 'return resends ? { kind: "resend" } : wait;': "return wait;" },
-    "the fee is never raised": { "entry.attempts.length < attemptsMax": "entry.attempts.length < 0" },
+  "facilitator/chain/chain.ts": {
     "one confirmation too few is enough": {
       "head.number - blockNumber + 1 >= confirmations": "head.number - blockNumber + 2 >= confirmations",
     },
+  },
+  "facilitator/settlement/track/decision.ts": {
+    "a transaction is not sent again": { 'return resends ? { kind: "resend" } : wait;': "return wait;" },
+    "the fee is never raised": { "entry.attempts.length < attemptsMax": "entry.attempts.length < 0" },
     "a reverted transaction counts as settled": { "if (receipt.status !== 1) return false;": "" },
     "a settlement ends although another of its transactions is pending": {
       "receipts.length > 0 && !mayStillSettle": "receipts.length > 0",
@@ -80,7 +82,7 @@ export const settlementMutations: FaultsByFile = {
       'if (cause === "lost") return { kind: "send_anew", hasLackedGas: false };': "",
     },
     "a third party's transaction needs no confirmations": {
-      "head.number - use.receipt.blockNumber + 1 < confirmations": "false",
+      "!isConfirmed(use.receipt, head, { confirmations })": "false",
     },
     "a third party's transaction counts as a failure": { "use?.isPaid === true": "use === null" },
     "a lagging node decides a payment's outcome": {
