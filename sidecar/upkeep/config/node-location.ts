@@ -83,5 +83,5 @@ function selectFamily({ family, configPath }: NodeLayout): Pick<NodeLayoutSettin
 
 function describeDoubt(version: NodeVersion | undefined, next: NodeLayout, { binDirectory }: NodeLayout): string {
   const cause = version === undefined ? "the layout on disk changed" : `node ${version.text}`;
-  return `${cause} would have its programs in ${next.binDirectory}, which does not exist, whereas ${binDirectory} does; set node.version (GATEHOUSE_SIDECAR_NODE_VERSION) to the node's release, or finish the upgrade`;
+  return `${cause} would have its binaries in ${next.binDirectory}, which does not exist, whereas ${binDirectory} does; set node.version (GATEHOUSE_SIDECAR_NODE_VERSION) to the node's release, or finish the upgrade`;
 }

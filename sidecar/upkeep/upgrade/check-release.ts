@@ -40,7 +40,7 @@ export async function explainNoUpgrade(
   }
   // If neither version nor commit distinguishes the programs, their content must.
   if (comparison === "other" || (await findOtherFile(files, binDirectory)) !== undefined) return undefined;
-  return `${binDirectory} has these programs already, each with the same SHA-256`;
+  return `${binDirectory} has these binaries already, each with the same SHA-256`;
 }
 
 /** @throws {UpgradeError} if the release can't be installed. */
@@ -49,7 +49,7 @@ async function listFiles(source: string, { place }: UpgradeContext): Promise<rea
   if (!isAbsolute(source)) throw new UpgradeError(`${source} is not an absolute path`);
   if ((await findRealPath(source)) === (await findRealPath(binDirectory))) {
     throw new UpgradeError(
-      `${source} is the node's bin directory, whose programs would be lost before they are saved; unpack the release into its own directory`,
+      `${source} is the node's bin directory, whose binaries would be lost before they are saved; unpack the release into its own directory`,
     );
   }
   return listRelease(source, nameConfigFile(family));
@@ -81,7 +81,7 @@ async function identifyRelease(
     versionOutput.version.release !== requested.release
   ) {
     throw new UpgradeError(
-      `${source} has the programs of ${versionOutput.version.text} (${command} --version), not those of ${requested.text}`,
+      `${source} has the binaries of ${versionOutput.version.text} (${command} --version), not those of ${requested.text}`,
     );
   }
   if (versionOutput === undefined && family.versionedBy === "commit")
@@ -93,10 +93,10 @@ async function identifyRelease(
 
 function explainNoCommit(program: string, said: ProcessResult | undefined): UpgradeError {
   if (said === undefined) {
-    return new UpgradeError(`${program} is missing; specify the directory with the release's programs`);
+    return new UpgradeError(`${program} is missing; specify the directory with the release's binaries`);
   }
   const why = said.ok ? `printed ${JSON.stringify(said.output.slice(0, 80))}, which is not a commit` : said.message;
   return new UpgradeError(
-    `${program} --version does not identify these programs (${why}); a node that runs them could not be verified`,
+    `${program} --version does not identify these binaries (${why}); a node that runs them could not be verified`,
   );
 }

@@ -160,15 +160,15 @@ function planUpgrade(
   const changes = write?.changes.map(describeChange).join("; ");
   const steps = [
     `Stop the node (${from}).`,
-    `Copy its data (${paths}) while it is stopped: ${describeCopy(costs, upgrade)}. Also save its programs and node.conf.`,
-    `Replace the old programs with ${programs.join(", ")}${more} from ${source}.`,
+    `Copy its data (${paths}) while it is stopped: ${describeCopy(costs, upgrade)}. Also save its binaries and node.conf.`,
+    `Replace the old binaries with ${programs.join(", ")}${more} from ${source}.`,
     changes === undefined ? "Leave node.conf unchanged." : `Change node.conf: ${changes}.`,
     `Start ${to ?? "the new version"} and verify it: it responds (${answersWithinMs} ms), reports its version and advances past the old height with the ` +
       `same blocks (${healthyWithinMs} ms), its metrics arrive if they are checked (${metricsWithinMs} ms), and pruning is as before.`,
     keepSnapshot
       ? "Once it is verified, keep the copy of the data (upgrade.keepSnapshot)."
-      : "Once it is verified, remove the copy of the data and the old programs (upgrade.keepSnapshot is false): after that, there is no rollback to the old data.",
-    "If anything fails before that: restore the old data, programs and node.conf, verify the old version, and pause. Blocks that the new version received are fetched again.",
+      : "Once it is verified, remove the copy of the data and the old binaries (upgrade.keepSnapshot is false): after that, there is no rollback to the old data.",
+    "If anything fails before that: restore the old data, binaries and node.conf, verify the old version, and pause. Blocks that the new version received are fetched again.",
   ];
   const confirmed = [source, from, to, files, paths, keepSnapshot, write?.text];
   const digest = hash("sha256", JSON.stringify(confirmed)).slice(0, 16);

@@ -70,7 +70,7 @@ const cleanUp: StageAction<UpgradeRecord> = async (record, { amend }) => {
   const directories = listUpgradeDirectories(record);
   if (record.keepsCopy) {
     const them = directories.length === 1 ? "it" : "them";
-    const note = `The old data, and the programs of ${record.from}, stay in ${directories.join(" and ")} until you remove ${them}.`;
+    const note = `The old data, and the binaries of ${record.from}, stay in ${directories.join(" and ")} until you remove ${them}.`;
     return amend({ note });
   }
   for (const directory of directories) await rm(directory, { recursive: true, force: true, maxRetries: 5 });

@@ -12,7 +12,7 @@ function directory(): string {
 }
 
 const tooLarge = (source: string) =>
-  `${source} has more than 1000 files or 8 GiB; specify the directory of the programs`;
+  `${source} has more than 1000 files or 8 GiB; specify the directory of the binaries`;
 
 test("accepts a release of 1,000 files and rejects 1,001", async () => {
   const release = directory();

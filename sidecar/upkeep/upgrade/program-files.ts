@@ -29,7 +29,7 @@ export async function listRelease(source: string, configName = "node.conf"): Pro
       bytes += (await lstat(path)).size;
       if (names.length >= filesMax || bytes > bytesMax) {
         throw new UpgradeError(
-          `${source} has more than ${filesMax} files or 8 GiB; specify the directory of the programs`,
+          `${source} has more than ${filesMax} files or 8 GiB; specify the directory of the binaries`,
         );
       }
       names.push(name);
@@ -39,10 +39,10 @@ export async function listRelease(source: string, configName = "node.conf"): Pro
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (error instanceof UpgradeError || code === undefined) throw error;
-    throw new UpgradeError(`${source} can't be read (${code}); specify the directory of the new programs`);
+    throw new UpgradeError(`${source} can't be read (${code}); specify the directory of the new binaries`);
   }
   if (files.length === 0) {
-    throw new UpgradeError(`${source} contains no program; specify the directory of the new programs`);
+    throw new UpgradeError(`${source} contains no binary; specify the directory of the new binaries`);
   }
   return files;
 }

@@ -53,7 +53,7 @@ export function formatUpgrade(record: UpgradeRecord): string {
       const copies = stores.map(({ path, copy }) => `${path} from ${copy}, if that exists`);
       return (
         `${what} failed, and so did the rollback, while ${stageDescriptions[stage]}:${more}${why} Nothing more is attempted until gatehouse resume. ` +
-        `To recover manually, stop the node, restore ${copies.join("; ")}; the old programs are in ${directory}/programs, node.conf is ${directory}/node.conf.`
+        `To recover manually, stop the node, restore ${copies.join("; ")}; the old binaries are in ${directory}/programs, node.conf is ${directory}/node.conf.`
       );
     }
     default: {

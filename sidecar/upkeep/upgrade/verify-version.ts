@@ -60,7 +60,7 @@ async function findVersionProblem(
   // A node and a tool that report no version are identified by the content of the programs.
   const programs = side === "to" ? files : await hashFiles(files, locateKeptPrograms(record));
   const other = await findOtherFile(programs, binDirectory);
-  return other && `${other} in the directory of its programs is not that of ${nameProgram(expectedIdentity)}`;
+  return other && `${other} in the directory of its binaries is not that of ${nameProgram(expectedIdentity)}`;
 }
 
 async function findChainProblem(

@@ -109,7 +109,7 @@ test("rolls back binaries that do not start and verifies the old ones by their c
   const starts = await node.starts();
   await writeProgram(join(release, "pharos_light"), "Usage: …");
   expect((await upgradeNode(upkeep, release)).printed).toContain(
-    `problem: ${join(release, "pharos_light")} --version does not identify these programs`,
+    `problem: ${join(release, "pharos_light")} --version does not identify these binaries`,
   );
   await writeProgram(join(release, "pharos_light"), oldCommit);
   expect((await upgradeNode(upkeep, release)).printed).toContain("problem: the node is 0.12.2 already");

@@ -86,14 +86,14 @@ test("ignores a version that node_cli keeps reporting if its layout is missing, 
   await cli.lie("node_cli 0.9.0", 1_000_000);
   const { message } = await upkeep.reason("VersionConsistent", "Mismatch");
   expect(message).toBe(
-    `The node's version is 0.9.0 (node_cli --version). But node 0.9.0 would have its programs in ${join(node.workspace, "node/domain/client/bin")}, ` +
+    `The node's version is 0.9.0 (node_cli --version). But node 0.9.0 would have its binaries in ${join(node.workspace, "node/domain/client/bin")}, ` +
       `which does not exist, whereas ${node.binDirectory} does; set node.version (GATEHOUSE_SIDECAR_NODE_VERSION) to the node's release, or finish the upgrade.`,
   );
   await upkeep.passes(5);
   expect(upkeep.board.get("ConfigReconciled")?.reason).toBe("VersionUnknown");
   expect(renamed(await node.config())).toBe(true);
   expect((await upkeep.reason("ConfigReconciled", "VersionUnknown")).message).toContain(
-    "The key names of monitor_config are uncertain, so they are not changed: node 0.9.0 would have its programs in ",
+    "The key names of monitor_config are uncertain, so they are not changed: node 0.9.0 would have its binaries in ",
   );
   await cli.stop();
   await upkeep.reason("VersionConsistent", "Consistent");
