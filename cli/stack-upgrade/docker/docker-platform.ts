@@ -53,7 +53,7 @@ export function createDockerPlatform(
     start: async () => {
       for (const name of [node, sidecar]) {
         const container = await engine.inspect(name);
-        if (container === undefined) throw new PlatformError(`the engine has no container ${name}`, false);
+        if (container === undefined) throw new PlatformError(formatMissing(name), false);
         if (!container.State.Running) await engine.start(name);
       }
     },
@@ -123,13 +123,15 @@ async function checkDocker(location: DockerLocation, image: string, engine: Engi
 function* findContainerProblems(
   name: string,
   container: EngineContainer | undefined,
-  { prefix }: DockerLocation,
+  { prefix, address }: DockerLocation,
 ): Generator<string> {
-  if (container === undefined) yield `the engine has no container ${name}`;
+  if (container === undefined) yield formatMissing(name);
   else if (container.Config.Labels?.["io.gatehouse.stack"] !== prefix)
-    yield `${name} does not belong to a stack ${prefix}`;
-  else if (!container.State.Running) yield `${name} is not running`;
+    yield `${name} does not belong to a stack ${prefix}; select the stack that it belongs to (--stack)`;
+  else if (!container.State.Running) yield `${name} is not running; run ${formatDockerCommand(address, "start", name)}`;
 }
+
+const formatMissing = (name: string) => `the engine has no container ${name}; run pulumi up to create it`;
 
 async function checkData({ prefix, address }: DockerLocation, toolImage: string, engine: Engine) {
   const { volume } = buildNames(prefix);

@@ -56,9 +56,10 @@ function* findWorkloadProblems(
   { prefix, target }: KubernetesLocation,
 ): Generator<string> {
   const name = `the StatefulSet ${names.workload} of ${target.namespace}`;
-  if (workload === undefined) return yield `${name} does not exist`;
+  if (workload === undefined) return yield `${name} does not exist; run pulumi up to create it`;
   const { metadata, spec } = workload;
-  if (metadata.labels["app.kubernetes.io/instance"] !== prefix) yield `${name} does not belong to a stack ${prefix}`;
+  if (metadata.labels["app.kubernetes.io/instance"] !== prefix)
+    yield `${name} does not belong to a stack ${prefix}; select the stack that it belongs to (--stack)`;
   if (spec.replicas !== 1) yield `${name} is scaled to ${spec.replicas}; run pulumi up first`;
   if (findNodeUser(workload) === undefined || findToolImage(workload) === undefined) {
     yield `${name} is not as this release deploys it; run pulumi up with this release first`;
@@ -70,10 +71,14 @@ function* findWorkloadProblems(
 }
 
 function* findPodProblems(pod: Pod | undefined, target: KubernetesTarget): Generator<string> {
-  if (pod === undefined) return yield `there is no pod ${names.pod}`;
+  const describeStatefulSet = formatKubectlCommand(target, "describe", "statefulset", names.workload);
+  if (pod === undefined) return yield `there is no pod ${names.pod}; ${describeStatefulSet} shows why`;
+  const describePod = formatKubectlCommand(target, "describe", "pod", names.pod);
   const status = pod.status.containerStatuses.find(({ name }) => name === names.node);
-  if (status?.state.running === undefined) yield `the container ${names.node} of the pod ${names.pod} is not running`;
-  if (findNodeContainer(pod.spec) === undefined) yield `the pod ${names.pod} has no container ${names.node}`;
+  if (status?.state.running === undefined)
+    yield `the container ${names.node} of the pod ${names.pod} is not running; ${describePod} shows why`;
+  if (findNodeContainer(pod.spec) === undefined)
+    yield `the pod ${names.pod} has no container ${names.node}; run pulumi up first`;
   if (pod.metadata.finalizers.includes(podFinalizer)) {
     const change = JSON.stringify({ metadata: { finalizers: null } });
     const command = formatKubectlCommand(target, "patch", "pod", names.pod, "--type=merge", `--patch=${change}`);
@@ -92,7 +97,10 @@ async function findSnapshotProblems(target: KubernetesTarget, cluster: Cluster):
     ];
   }
   const claim = await findClaim(cluster);
-  if (claim?.status.phase !== "Bound") return [`there is no bound claim ${names.claim}`];
+  if (claim?.status.phase !== "Bound")
+    return [
+      `there is no bound claim ${names.claim}; ${formatKubectlCommand(target, "describe", "persistentvolumeclaim", names.claim)} shows why`,
+    ];
   const left = await listUpgradeSnapshots(cluster);
   return left.map(({ metadata: { name } }) =>
     explainCopy(`the VolumeSnapshot ${name}`, formatKubectlCommand(target, "delete", "volumesnapshot", name)),

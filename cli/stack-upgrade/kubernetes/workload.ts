@@ -83,7 +83,7 @@ export function findPod(cluster: Cluster, name: string = names.pod): Promise<Pod
 export async function requireWorkload(cluster: Cluster): Promise<Workload> {
   const found = await findWorkload(cluster);
   if (found !== undefined) return found;
-  throw new PlatformError(`the cluster has no StatefulSet ${names.workload}`, false);
+  throw new PlatformError(`the cluster has no StatefulSet ${names.workload}; run pulumi up to create it`, false);
 }
 
 export function findNodeContainer(spec: Pod["spec"]) {

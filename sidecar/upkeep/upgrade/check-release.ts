@@ -46,7 +46,10 @@ export async function explainNoUpgrade(
 /** @throws {UpgradeError} if the release can't be installed. */
 async function listFiles(source: string, { place }: UpgradeContext): Promise<readonly ReleaseFile[]> {
   const { binDirectory, family } = place.layout();
-  if (!isAbsolute(source)) throw new UpgradeError(`${source} is not an absolute path`);
+  if (!isAbsolute(source))
+    throw new UpgradeError(
+      `${source} is not an absolute path; specify the directory's absolute path on the sidecar's machine`,
+    );
   if ((await findRealPath(source)) === (await findRealPath(binDirectory))) {
     throw new UpgradeError(
       `${source} is the node's bin directory, whose binaries would be lost before they are saved; unpack the release into its own directory`,

@@ -65,6 +65,12 @@ test("finds a directory that is in the data through a link", async () => {
   await expect(find({ others: [join(root, "state")] })).rejects.toThrow(words);
 });
 
+test("rejects a relative path of a release, which the sidecar could not resolve", async () => {
+  const layout = resolveNodeLayout({ workspace: root });
+  const release = readRelease({ source: "release" }, makeContext({ place: { layout: () => layout } }));
+  await expect(release).rejects.toThrow("release is not an absolute path; specify the directory's absolute path");
+});
+
 test("rejects the bin directory itself as a release", async () => {
   await symlink(join(root, "bin"), join(root, "release"));
   const layout = resolveNodeLayout({ workspace: root });
