@@ -32,14 +32,14 @@ export async function printConfigDump(
     return exitStatus.clean;
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
-    if (error.unvalidated !== undefined) print(dumpGiven(definition, error.unvalidated, error.problems));
+    if (error.unvalidated !== undefined) print(dumpUnvalidated(definition, error.unvalidated, error.problems));
     output.error(`${error.message}\n`);
     return exitStatus.error;
   }
 }
 
-/** Lists the settings of a service that would reject them: they are given, missing, or at their default as the schema declares it. */
-function dumpGiven(
+/** Lists the settings of a service that would reject them, each as given, missing, or at the schema's default. */
+function dumpUnvalidated(
   definition: SettingsDefinition,
   { settings, origin }: UnvalidatedSettings,
   problems: readonly SettingsProblem[],

@@ -21,7 +21,7 @@ process.env["UV_THREADPOOL_SIZE"] ??= "16";
 const [, , command] = process.argv;
 if (command === "sidecar" || command === "facilitator") {
   // Saves memory: a sidecar shares memory with a node that needs it, and a facilitator mostly waits for blocks. Both optimize for speed
-  // under load. The garbage collector's threads are off: in a container with one CPU they use up its share, and it is throttled.
+  // under load. The garbage collector's threads are off: in a container with one CPU, they use up its quota, and it is throttled.
   for (const flag of [...v8Flags.room, ...v8Flags.singleThreadedGc]) setFlagsFromString(flag);
 }
 // The single executable is one file, compiled at build time: there is nothing to cache.

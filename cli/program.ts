@@ -53,7 +53,7 @@ function groupCommands(program: Command): void {
   }
 }
 
-/** Adds the command that prints completion scripts; the end of `--help` names it instead of the list of commands. */
+/** Adds the command that prints completion scripts; `--help` mentions it at the end, not in the list of commands. */
 function addCompletion(program: UntypedCommand): void {
   completeOnTab(program, { completionCommandName: "completion" });
   const help = program.createHelp();

@@ -4,7 +4,7 @@ import { createInterface } from "node:readline/promises";
 import type { Writable } from "node:stream";
 import type { Mask } from "#daemon/secrets/mask.ts";
 
-/** Makes each write to a file complete or fail: Node's stream for files ignores that a full disk took only a part. */
+/** Makes each write to a file complete or fail: Node's file stream ignores that a full disk accepted only part of the data. */
 export function completeFileWrites(stream: Writable & Readonly<{ fd?: number }>): void {
   const { fd } = stream;
   if (fd === undefined || !fstatSync(fd).isFile()) return;
@@ -21,7 +21,7 @@ export function completeFileWrites(stream: Writable & Readonly<{ fd?: number }>)
 
 /**
  * Creates a command's masked terminal output, and decides whether to use colours (https://no-color.org). A closed reader or a full disk
- * never interrupts the command, which may be upgrading a node; `lost` lets one stop that only prints.
+ * never interrupts the command, which may be upgrading a node; a command that only prints can stop on `lost`.
  */
 export function createTerminalOutput({ mask }: Readonly<{ mask: Mask }>) {
   const lost = new AbortController();

@@ -187,12 +187,12 @@ describe("waitUntil", () => {
     let nowMs = 0;
     const clock = { monotonicMs: () => nowMs };
     const checkedAtMs: number[] = [];
-    const look = () => {
+    const measure = () => {
       checkedAtMs.push(nowMs);
       nowMs += 40;
       return 1;
     };
-    expect(await waitUntil(look, isBig, { everyMs: 1, withinMs: 100 }, clock)).toBe(1);
+    expect(await waitUntil(measure, isBig, { everyMs: 1, withinMs: 100 }, clock)).toBe(1);
     expect(checkedAtMs).toEqual([0, 40, 80]);
   });
 
@@ -208,8 +208,8 @@ describe("waitUntil", () => {
 
   it("throws what a check throws", async () => {
     const failure = new Error("no answer");
-    const look = () => Promise.reject(failure);
-    await expect(waitUntil(look, isBig, { everyMs: 1, withinMs: hourMs })).rejects.toBe(failure);
+    const measure = () => Promise.reject(failure);
+    await expect(waitUntil(measure, isBig, { everyMs: 1, withinMs: hourMs })).rejects.toBe(failure);
   });
 });
 

@@ -26,7 +26,7 @@ export type EngineProxy = AsyncDisposable & Readonly<{ socketPath: string }>;
 /** Max exec ids to remember; a caller that has created more no longer needs the oldest. */
 const execsMax = 256;
 
-/** Limit of a call that costs the engine or the node something; `reached` says how often it was made, `noun` which call has to wait. */
+/** Limit of a call that costs the engine or the node something. `reached`: how often it was made; `noun`: what has to wait. */
 type CallLimit = Readonly<{ max: number; withinMs: number; calls: SlidingWindow; reached: string; noun: string }>;
 
 type Proxy = Readonly<{
@@ -131,7 +131,7 @@ async function answerRequest(proxy: Proxy, incoming: IncomingMessage, response: 
     response.writeHead(200, { "Content-Type": proxy.metrics.contentType }).end(body);
     return;
   }
-  // Keeps the connection open when the body is too large: the rejection still has to be written to it.
+  // Keeps the connection open when the body is too large, so that the rejection can still be sent.
   const stream = incoming.iterator({ destroyOnReturn: false });
   const { bytes, isTruncated } = await readBodyStart(stream, proxy.settings.listen.bodyLimitBytes);
   if (isTruncated) {

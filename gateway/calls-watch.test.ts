@@ -140,7 +140,7 @@ function startWatch() {
   return {
     state,
     /** Returns the condition after the next check, this many milliseconds later. */
-    look: async (laterMs: number) => {
+    checkLater: async (laterMs: number) => {
       await expect.poll(() => waits.length, { interval: 1 }).toBeGreaterThan(0);
       clock.nowMs += laterMs;
       waits.splice(0).forEach((go) => go());
@@ -160,25 +160,25 @@ describe("the calls watch", () => {
     await using watch = startWatch();
     for (let minute = 1; minute < 10; minute += 1) {
       watch.state.calls = [ended("failed", minute)];
-      expect(await watch.look(58_000)).toBeUndefined();
+      expect(await watch.checkLater(58_000)).toBeUndefined();
     }
     watch.state.calls = [ended("failed", 10)];
     const message = expect.stringMatching(/^10 of 10 calls of the last 600 s got no response from the node/) as unknown;
-    expect(await watch.look(58_000)).toMatchObject({ reason: "UpstreamFailing", message });
+    expect(await watch.checkLater(58_000)).toMatchObject({ reason: "UpstreamFailing", message });
   });
 
   it("ignores time in which the gateway did not serve, and does not blame a node that is down", async () => {
     await using watch = startWatch();
     watch.state.calls = [ended("failed", 50)];
-    expect(await watch.look(2_000)).toMatchObject({ reason: "UpstreamFailing" });
+    expect(await watch.checkLater(2_000)).toMatchObject({ reason: "UpstreamFailing" });
     watch.state.isServing = false;
-    expect(await watch.look(2_000)).toMatchObject({ reason: "NotServing" });
+    expect(await watch.checkLater(2_000)).toMatchObject({ reason: "NotServing" });
     watch.state.calls = [ended("failed", 500)];
     watch.state.isServing = true;
-    expect(await watch.look(2_000)).toMatchObject({ reason: "TooFewCalls" });
+    expect(await watch.checkLater(2_000)).toMatchObject({ reason: "TooFewCalls" });
     watch.state.calls = [ended("failed", 500), ended("node", 20)];
-    expect(await watch.look(2_000)).toMatchObject({ reason: "Succeeding" });
+    expect(await watch.checkLater(2_000)).toMatchObject({ reason: "Succeeding" });
     watch.state.isServing = false;
-    expect(await watch.look(2_000)).toMatchObject({ reason: "Succeeding" });
+    expect(await watch.checkLater(2_000)).toMatchObject({ reason: "Succeeding" });
   });
 });

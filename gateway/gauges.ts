@@ -33,7 +33,11 @@ export function registerGauges(
         else this.set(value);
       },
     });
-  gauge("calls_in_flight", "In-flight calls to the node; batched reads count as one in 25.", () => gate.callsInFlight);
+  gauge(
+    "calls_in_flight",
+    "In-flight calls to the node; every 25 batched reads count as one call.",
+    () => gate.callsInFlight,
+  );
   gauge(
     "calls_queued",
     "Calls queued for a connection to the node, or because of their caller's concurrency limit or that of heavy calls.",

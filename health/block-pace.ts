@@ -4,23 +4,23 @@ export type BlockPace = Readonly<{
   atMs: number;
   /** How long checks have succeeded without a gap. */
   watchedForMs: number;
-  /** How long blocks arrived without a long pause, up to the last block. Time during which the node was unreachable is ignored. */
+  /** How long blocks had been arriving without a long gap, up to the last block. Ignores time during which the node was unreachable. */
   steadyForMs: number;
   /** Whether the node was unreachable at any time since the last block. */
   wasUnreachable: boolean;
 }>;
 
 /**
- * Whether a chain without new blocks is idle or in trouble. `steady`: for at least as long as blocks may be missing, blocks arrived and
- * none was late; `irregular`: the chain was watched for that long, but blocks did not arrive steadily; `unknown`: the chain has not been
- * watched for that long.
+ * Whether a chain without new blocks is idle or in trouble. `steady`: for at least the time after which blocks count as missing, blocks
+ * arrived and none was late; `irregular`: the chain was watched for that long, but blocks did not arrive steadily; `unknown`: the chain has
+ * not been watched for that long.
  */
 export type BlockCadence = "steady" | "irregular" | "unknown";
 
 /** One successful check: whether the previous check failed and, if there is a new block, how long the previous block had been the latest. */
 export type PaceCheck = Readonly<{ nowMs: number; wasUnreachable: boolean; pauseMs: number | undefined }>;
 
-/** Counts a successful check. A pause longer than `staleAfterMs` while the node responds ends a steady period. Pure function. */
+/** Counts a successful check. A gap longer than `staleAfterMs` while the node responds ends a steady period. Pure function. */
 export function advancePace(
   before: BlockPace | undefined,
   { nowMs, wasUnreachable, pauseMs }: PaceCheck,

@@ -42,7 +42,7 @@ export type HealthWatch = Readonly<{
   check: (signal: AbortSignal) => Promise<RpcState>;
   /** Receives the result of the last check of the references. */
   compared: (reference: ReferenceCheck) => void;
-  /** Returns monotonic time excluding periods in which this process was suspended: only outside these could it have seen the node respond. */
+  /** Returns monotonic time without the periods in which this process was suspended and could not have seen the node respond. */
   ranMs: () => number;
   /** Resolves once the RPC has been queried for the first time, whatever the result. */
   firstCheckDone: Promise<void>;

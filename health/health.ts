@@ -27,7 +27,7 @@ export type HealthDependencies = Readonly<{
   board: ConditionBoard;
   charts: Charts;
   eventLoop: EventLoopWatch;
-  /** Called when the watches find something else. */
+  /** Called when the watches' findings change. */
   factsChanged?: (facts: NodeInfo) => void;
 }>;
 

@@ -104,7 +104,7 @@ function describeFailedHandshake(error: NodeJS.ErrnoException): Failure {
     };
   if (hasRejectedCertificate(error))
     return { reason: "Unreachable", description: `has a certificate that is not accepted (${code})` };
-  // Only an error of the system has a code: any other is about the server's response to the handshake.
+  // Only a system error has a code; any other error concerns the server's response to the handshake.
   if (code === undefined)
     return { reason: "ConnectionRefused", description: `rejected the WebSocket handshake (${message})` };
   const reason = code === "ECONNREFUSED" ? "ConnectionRefused" : "Unreachable";

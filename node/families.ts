@@ -11,7 +11,7 @@ export type NodeFamily = Readonly<{
   /** Library in the binaries directory to preload, for releases that include one. */
   preload?: string;
   /** Possible paths of the configuration file, relative to the workspace. A new file is created at the first one. */
-  configPlaces: readonly [string, ...string[]];
+  configPaths: readonly [string, ...string[]];
   /** Working directory for `ops`, relative to the workspace; if absent, the directory that contains the programs. */
   opsDirectory?: string;
   pathsFrom: "config-directory" | "bin-directory";
@@ -55,7 +55,7 @@ export type ImageBehaviour = Readonly<{
 const generic: NodeFamily = {
   name: "generic",
   programs: { tool: "node_cli" },
-  configPlaces: ["bin/node.conf"],
+  configPaths: ["bin/node.conf"],
   pathsFrom: "config-directory",
   nodeDirectory: "node",
   image: { programs: "volume", configArgument: "./node.conf", metaPath: "data/meta" },
@@ -69,7 +69,7 @@ const pharos: NodeFamily = {
   name: "pharos",
   programs: { tool: "pharos_cli", process: "pharos_light" },
   preload: "libevmone.so",
-  configPlaces: ["pharos.conf", "conf/pharos.conf", "bin/pharos.conf"],
+  configPaths: ["pharos.conf", "conf/pharos.conf", "bin/pharos.conf"],
   opsDirectory: ".",
   pathsFrom: "bin-directory",
   nodeDirectory: "pharos-node",
@@ -121,7 +121,7 @@ export function findFamilyOnDisk(
     Object.values(family.programs).some((name) =>
       listDirectories(family).some((directory) => existsSync(join(directory, name))),
     );
-  const hasConfig = ({ configPlaces }: NodeFamily) => configPlaces.some((path) => existsSync(join(workspace, path)));
+  const hasConfig = ({ configPaths }: NodeFamily) => configPaths.some((path) => existsSync(join(workspace, path)));
   const families = [preferred, ...nodeFamilies];
   return families.find(hasPrograms) ?? families.find(hasConfig) ?? preferred;
 }
@@ -132,6 +132,6 @@ export function findFamilyOfConfig(configPath: string, preferred: NodeFamily): N
   return families.find((family) => nameConfigFile(family) === basename(configPath)) ?? preferred;
 }
 
-export function nameConfigFile({ configPlaces: [place] }: NodeFamily): string {
+export function nameConfigFile({ configPaths: [place] }: NodeFamily): string {
   return basename(place);
 }

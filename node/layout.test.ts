@@ -92,7 +92,7 @@ describe("resolveNodeLayout", () => {
       ...first,
       name: "made-up",
       programs: { tool: "made_cli", process: "made_node" },
-      configPlaces: ["etc/made.conf"],
+      configPaths: ["etc/made.conf"],
       opsDirectory: "tools",
       pathsFrom: "bin-directory",
       nodeDirectory: "made",

@@ -89,18 +89,18 @@ function locateByConfig(
     );
   }
   const path = resolve(configPath);
-  const { configPlaces } = named ?? findFamilyOfConfig(path, preferred);
-  const places = configPlaces.filter((place) => path.endsWith(sep + place));
-  const place = places.find((each) => each.includes("/")) ?? places[0];
-  if (place === undefined) return { root: dirname(path), bin: dirname(path) };
-  const root = path.slice(0, -place.length - 1);
-  return place.startsWith("bin/") ? { root, bin: dirname(path) } : { root };
+  const { configPaths } = named ?? findFamilyOfConfig(path, preferred);
+  const places = configPaths.filter((location) => path.endsWith(sep + location));
+  const location = places.find((each) => each.includes("/")) ?? places[0];
+  if (location === undefined) return { root: dirname(path), bin: dirname(path) };
+  const root = path.slice(0, -location.length - 1);
+  return location.startsWith("bin/") ? { root, bin: dirname(path) } : { root };
 }
 
 /** Returns the existing configuration file, or else the first of the family's paths for one. A path in `bin` refers to the programs' directory. */
-function findConfig(root: string, binDirectory: string, { configPlaces: [first, ...others] }: NodeFamily): string {
-  const locate = (place: string) =>
-    place.startsWith("bin/") ? join(binDirectory, basename(place)) : join(root, place);
+function findConfig(root: string, binDirectory: string, { configPaths: [first, ...others] }: NodeFamily): string {
+  const locate = (location: string) =>
+    location.startsWith("bin/") ? join(binDirectory, basename(location)) : join(root, location);
   // A single path needs no file system query, which may hang.
   const found = others.length === 0 ? undefined : [first, ...others].map(locate).find((path) => existsSync(path));
   return found ?? locate(first);

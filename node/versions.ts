@@ -90,12 +90,12 @@ const versionPattern = `v?${number}\\.${number}(?:\\.${number})?(?:[-+][0-9A-Za-
 /** Exactly a version, with or without a leading `v` and with or without a patch number. */
 export const nodeVersionText = new RegExp(`^${versionPattern}$`);
 
-/** Longer texts can't be a version response. */
+/** Longer strings can't be a version response. */
 const textLengthMax = 1_000;
 
 /**
- * Parses a text that is exactly a version: `0.16.2`, `v0.11`, `0.16.0-rc.1`. Returns undefined for anything else, because a version inside
- * a longer text may be an operating system's or a compiler's.
+ * Parses a string that consists only of a version: `0.16.2`, `v0.11`, `0.16.0-rc.1`. Returns undefined for anything else, because a version
+ * inside a longer text may be an operating system's or a compiler's.
  *
  * @example
  * import { parseNodeVersion } from "gatehouse-evm/lint";
@@ -158,7 +158,7 @@ export const knownCommits: ReleaseCommits = Object.assign({}, ...nodeFamilies.ma
 
 const commitText = /^[0-9a-f]{7,40}(?:-dirty)?$/;
 
-/** A version, or a build commit (`f301031a9-dirty`), whose release may be in the table. */
+/** Parses a version, or a build commit (`f301031a9-dirty`), whose release may be in the table. */
 export function identifyProgram(
   text: string | undefined,
   parse: (text: string) => NodeVersion | undefined,

@@ -17,7 +17,7 @@ const differs = conditionReasons.ConfigReconciled.False.filter((reason) =>
 );
 
 /** Effects of a node that does not respond. */
-const ofSilence: Effects = {
+const ifSilent: Effects = {
   ChainIdMatches: "any",
   HeightAdvancing: "any",
   NodeSynced: "any",
@@ -33,7 +33,7 @@ const ofSilence: Effects = {
 };
 
 /** Effects of a stalled chain, or of a node on another chain. */
-const ofStandstill: Effects = {
+const ifStalled: Effects = {
   NodeSynced: "any",
   GatewayServing: "any",
   CallsSucceeding: ["NotServing"],
@@ -58,8 +58,8 @@ export const causes: readonly Cause[] = [
     },
   },
   { type: "UpgradeVerified", reasons: ["RolledBack"], effects: { NotPaused: ["Paused"] } },
-  { type: "DataIntact", reasons: ["Suspect"], effects: { NotPaused: ["Paused"], RpcResponding: "any", ...ofSilence } },
-  { type: "VersionSupported", reasons: ["Outdated"], effects: { HeightAdvancing: "any", ...ofStandstill } },
+  { type: "DataIntact", reasons: ["Suspect"], effects: { NotPaused: ["Paused"], RpcResponding: "any", ...ifSilent } },
+  { type: "VersionSupported", reasons: ["Outdated"], effects: { HeightAdvancing: "any", ...ifStalled } },
   {
     type: "NotPaused",
     reasons: ["Paused"],
@@ -97,13 +97,13 @@ export const causes: readonly Cause[] = [
   {
     type: "NoRestartPending",
     reasons: ["Running", "Settling"],
-    effects: { ...ofSilence, RpcResponding: "any", ConfigReconciled: differs, Reconciling: ["NotReconciledYet"] },
+    effects: { ...ifSilent, RpcResponding: "any", ConfigReconciled: differs, Reconciling: ["NotReconciledYet"] },
   },
-  { type: "NoRestartPending", reasons: ["NodeStopped"], effects: { ...ofSilence, RpcResponding: "any" } },
-  { type: "RpcResponding", effects: ofSilence },
+  { type: "NoRestartPending", reasons: ["NodeStopped"], effects: { ...ifSilent, RpcResponding: "any" } },
+  { type: "RpcResponding", effects: ifSilent },
   { type: "GatewayResponsive", effects: { CallsSucceeding: ["Overloaded"] } },
-  { type: "ChainIdMatches", effects: { HeightAdvancing: "any", ...ofStandstill } },
-  { type: "HeightAdvancing", effects: ofStandstill },
+  { type: "ChainIdMatches", effects: { HeightAdvancing: "any", ...ifStalled } },
+  { type: "HeightAdvancing", effects: ifStalled },
   { type: "NodeSynced", effects: { GatewayServing: "any", NoRestartPending: "any" } },
   {
     type: "NotPaused",

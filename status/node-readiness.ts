@@ -6,8 +6,8 @@ import type { Condition } from "./condition.ts";
 export const trafficConditions = ["RpcResponding", "ChainIdMatches", "HeightAdvancing", "GatewayServing"] as const;
 
 /**
- * Returns whether a condition that is needed for traffic blocks it. A node serves the blocks that it has as long as no reference reports a
- * missing block. A gateway whose node can't take traffic does not serve, although another condition reports the fault.
+ * Returns whether a condition that is needed for traffic blocks it. A node keeps serving the blocks it has unless a reference reports that
+ * it is missing one. A gateway whose node can't take traffic does not serve, although another condition reports the fault.
  */
 export function blocksTraffic({ status, reason }: Pick<Condition, "status" | "reason">): boolean {
   return reason === "NodeUnhealthy" || (status === "False" && reason !== "NoNewBlock");

@@ -45,7 +45,7 @@ export function createDoctorCommand({ mask }: Readonly<{ mask: Mask }>) {
     });
 }
 
-type Given = Readonly<{
+type DoctorOptions = Readonly<{
   outputs: string | undefined;
   urls: ByService;
   settings: ByService;
@@ -56,7 +56,7 @@ type Given = Readonly<{
 const defaultServices = ["sidecar", "gateway", "facilitator", "resource-server"];
 
 /** Describes conflicting options; undefined if there are none. */
-function findMisuse({ outputs, urls, settings, bundle, logs }: Given): string | undefined {
+function findMisuse({ outputs, urls, settings, bundle, logs }: DoctorOptions): string | undefined {
   if (outputs !== undefined) return "--outputs requires --drift.";
   if (logs.length > 0 && bundle === undefined) return "--log requires --bundle.";
   const unknownName = [...Object.keys(urls), ...Object.keys(settings)].find(

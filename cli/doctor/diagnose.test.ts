@@ -136,11 +136,11 @@ test("reports a key file that others can read, with the command that fixes it", 
   const file = join(folder, "signer");
   await writeFile(file, key, { mode: 0o600 });
   const { GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: _, ...env } = facilitator("http://127.0.0.1:1");
-  const look = async () =>
+  const checkSigner = async () =>
     listFindings(await runDoctor({ env: { ...env, GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE: file } }), "keys");
-  expect(await look()).toEqual([`ok: signer.privateKey is in ${file}, which other users can't read`]);
+  expect(await checkSigner()).toEqual([`ok: signer.privateKey is in ${file}, which other users can't read`]);
   await chmod(file, 0o644);
-  expect(await look()).toEqual([expect.stringContaining(`\`chmod o= ${file}\``)]);
+  expect(await checkSigner()).toEqual([expect.stringContaining(`\`chmod o= ${file}\``)]);
 });
 
 test("finds all services running on this machine, even two of the same kind", async () => {

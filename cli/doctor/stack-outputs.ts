@@ -13,22 +13,22 @@ const outputsSchema = z.object({
 });
 
 /** Configuration deployed to a service: digests of its settings and of each hot-reloaded file, by file name. */
-export type GivenConfiguration = Readonly<z.output<typeof expected>>;
+export type ExpectedConfiguration = Readonly<z.output<typeof expected>>;
 
-export type StackServices = Readonly<Record<string, GivenConfiguration & Readonly<{ url: string | undefined }>>>;
+export type StackServices = Readonly<Record<string, ExpectedConfiguration & Readonly<{ url: string | undefined }>>>;
 
 /** Reads `pulumi stack output --json` from a path, or from standard input (`-`). The given `urls` override the stack's. */
 export function readStackOutputs(path: string, urls: Readonly<Record<string, string>>): StackServices {
-  const place = path === "-" ? "standard input" : path;
-  const document = parseJson(readOutputs(path, place));
+  const source = path === "-" ? "standard input" : path;
+  const document = parseJson(readOutputs(path, source));
   if (document === undefined) {
-    throw new Error(`${place}: not JSON; expected the output of "pulumi stack output --json".`);
+    throw new Error(`${source}: not JSON; expected the output of "pulumi stack output --json".`);
   }
   const parsed = outputsSchema.safeParse(document);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw new Error(
-      `${place}: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}; expected the output of "pulumi stack output --json" after a "pulumi up" of this version.`,
+      `${source}: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}; expected the output of "pulumi stack output --json" after a "pulumi up" of this version.`,
     );
   }
   const { configuration, urls: listedUrls } = parsed.data;
@@ -46,10 +46,10 @@ export function readStackOutputs(path: string, urls: Readonly<Record<string, str
   );
 }
 
-function readOutputs(path: string, place: string): string {
+function readOutputs(path: string, source: string): string {
   try {
     return readNamedText(path === "-" ? 0 : path, outputsBytes);
   } catch (cause) {
-    throw new Error(`${place} can't be read (${explainUnreadable(cause)}); check --outputs.`, { cause });
+    throw new Error(`${source} can't be read (${explainUnreadable(cause)}); check --outputs.`, { cause });
   }
 }

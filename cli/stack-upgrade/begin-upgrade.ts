@@ -7,7 +7,7 @@ import type { PulumiCli } from "./pulumi/pulumi-cli.ts";
 import { defaultLimits, type StackLimits, type StackRecord } from "./stack-record.ts";
 import { chooseTargetSide, readDeployedStack, type RequestedVersion, type DeployedStack } from "./deployed-stack.ts";
 import { formatStackPlan } from "./stack-plan.ts";
-import type { StackWork } from "./stack-platform.ts";
+import type { StackTask } from "./stack-platform.ts";
 
 export type StackUpgradeOptions = Readonly<{
   stack: string;
@@ -48,7 +48,7 @@ const question = { question: "Upgrade the node now? [y/N] ", rejected: "upgrade:
 export async function beginUpgrade(
   deployedStack: DeployedStack,
   options: StackUpgradeOptions & Readonly<{ configFile: string; requested: RequestedVersion }>,
-  work: StackWork & FindDependencies & Readonly<{ output: CommandOutput }>,
+  work: StackTask & FindDependencies & Readonly<{ output: CommandOutput }>,
 ): Promise<StackRecord | number> {
   const { directory, configFile, requested, dryRun, yes } = options;
   const { output, clock, signal, platform, pulumi } = work;

@@ -12,14 +12,14 @@ import {
 } from "./node-status.ts";
 import { findUnrelatedChanges, isNodeReplaced } from "./pulumi/previewed-changes.ts";
 import { PulumiError } from "./pulumi/pulumi-process.ts";
-import type { PlatformCheck, StackPlatform, StackWork } from "./stack-platform.ts";
+import type { PlatformCheck, StackPlatform, StackTask } from "./stack-platform.ts";
 import type { StackNodeBaseline, UpgradeSide } from "./stack-record.ts";
 import { buildConfigChange, type DeployedStack } from "./deployed-stack.ts";
 
 export type StackCheck = Omit<PlatformCheck, "conf"> & Readonly<{ before: StackNodeBaseline | undefined }>;
 
 /** Checks everything that could prevent verification or rollback of an upgrade; leaves no changes. */
-export async function checkStack(deployedStack: DeployedStack, to: UpgradeSide, work: StackWork): Promise<StackCheck> {
+export async function checkStack(deployedStack: DeployedStack, to: UpgradeSide, work: StackTask): Promise<StackCheck> {
   const { platform, queries } = work;
   const { from } = deployedStack;
   const { said, problems: ofNode } = await checkNode(deployedStack, work);
@@ -68,7 +68,7 @@ function lintForUpgrade(conf: string | undefined, from: UpgradeSide, to: Upgrade
 async function findPreviewProblems(
   { project, prefix, from }: DeployedStack,
   to: UpgradeSide,
-  { pulumi }: StackWork,
+  { pulumi }: StackTask,
 ): Promise<readonly string[]> {
   try {
     const steps = await pulumi.preview(buildConfigChange(project, to, from));
@@ -100,7 +100,7 @@ async function readBaseline(
 /** Interval and time of checking an unhealthy node before the upgrade is rejected: a busy but healthy node may miss one response. */
 const recheck = { everyMs: 5_000, withinMs: 15_000 };
 
-async function checkNode(deployedStack: DeployedStack, { queries, clock, pause, signal }: StackWork) {
+async function checkNode(deployedStack: DeployedStack, { queries, clock, pause, signal }: StackTask) {
   const check = async () => {
     const nodeCheck = await queries.checkNode();
     const said = nodeCheck.ok ? nodeCheck.said : undefined;
@@ -113,7 +113,7 @@ async function checkNode(deployedStack: DeployedStack, { queries, clock, pause, 
 }
 
 /** Conditions that must not be False before an upgrade: a regression is detectable only on a node that runs well now. */
-const neededConditions = [
+const requiredConditions = [
   "RpcResponding",
   "ConfigReconciled",
   "NoRestartPending",
@@ -129,7 +129,7 @@ function* findNodeProblems(said: SidecarStatus, { from }: DeployedStack): Genera
   if (reportedVersion !== undefined && reportedVersion.release !== parseNodeVersion(from.version)?.release) {
     yield `the node runs as ${reportedVersion.text}, but the stack specifies ${from.version}; resolve that first`;
   }
-  for (const type of neededConditions) {
+  for (const type of requiredConditions) {
     const condition = findCondition(said, type);
     // Conditions are absent while a sidecar has nothing to report: no pause, no restart.
     if (condition?.status === "False" && condition.reason !== "WaitingForApproval")

@@ -33,8 +33,8 @@ export function findCondition({ conditions }: SidecarStatus, type: string) {
   return conditions.find((condition) => condition.type === type);
 }
 
-export function hasCondition(look: SidecarStatus, type: string): boolean {
-  return findCondition(look, type)?.status === "True";
+export function hasCondition(nodeStatus: SidecarStatus, type: string): boolean {
+  return findCondition(nodeStatus, type)?.status === "True";
 }
 
 /** Returns the version that the running node reports, or that matches its reported commit; undefined if it reports none. Pure. */

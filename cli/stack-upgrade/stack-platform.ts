@@ -5,13 +5,13 @@ import type { StackQueries } from "./node-status.ts";
 import type { PulumiCli } from "./pulumi/pulumi-cli.ts";
 import type { StackLimits, StackRecord } from "./stack-record.ts";
 
-/** A stack's engine or cluster rejected the call, or could not be reached. A stage waits if a retry may succeed (`mayPass`). */
+/** A stack's engine or cluster rejected the call, or could not be reached. A stage waits if a retry may succeed (`isTemporary`). */
 export class PlatformError extends UpgradeError {
   override readonly name = "PlatformError";
   override readonly code = "platform_error";
 
-  constructor(message: string, mayPass: boolean, options?: ErrorOptions) {
-    super(message, mayPass ? "waits" : "failed", options);
+  constructor(message: string, isTemporary: boolean, options?: ErrorOptions) {
+    super(message, isTemporary ? "waits" : "failed", options);
   }
 }
 
@@ -69,11 +69,11 @@ export type StackPlatform = Readonly<{
   repair: (
     failed: string | undefined,
     record: StackRecord,
-    work: Pick<StackWork, "pulumi" | "say">,
+    work: Pick<StackTask, "pulumi" | "say">,
   ) => Promise<boolean>;
 }>;
 
-export type StackWork = Readonly<{
+export type StackTask = Readonly<{
   pulumi: PulumiCli;
   platform: StackPlatform;
   queries: StackQueries;

@@ -6,7 +6,7 @@ import { PulumiError } from "./pulumi/pulumi-process.ts";
 import { formatPulumiCommand } from "./stack-commands.ts";
 import { buildConfigChange } from "./deployed-stack.ts";
 import { findCondition } from "./node-status.ts";
-import { PlatformError, type StackPlatform, type StackWork } from "./stack-platform.ts";
+import { PlatformError, type StackPlatform, type StackTask } from "./stack-platform.ts";
 import { defaultLimits, type StackRecord } from "./stack-record.ts";
 
 type Side = "from" | "to";
@@ -25,7 +25,7 @@ const betweenTriesMs = 10_000;
 export function runStackUpgrade(
   startedRecord: StackRecord,
   { isResumed, remember }: Readonly<{ isResumed: boolean; remember: (record: StackRecord) => Promise<void> }>,
-  work: StackWork,
+  work: StackTask,
 ): Promise<RunResult<StackRecord>> {
   const { say, pause, signal } = work;
   return runUpgrade(
@@ -45,7 +45,7 @@ export function runStackUpgrade(
 }
 
 /** Creates the stages of a stack upgrade, whose new version is started by `pulumi up`. */
-function createStackUpgrade(work: StackWork): UpgradePlatform<StackRecord> {
+function createStackUpgrade(work: StackTask): UpgradePlatform<StackRecord> {
   const { platform, pulumi, rollbackLimits: minLimits = defaultLimits, say } = work;
   const raiseLimits = (record: StackRecord): StackRecord => {
     const { copyMs, updateMs, proveMs } = record.limits;
@@ -97,7 +97,7 @@ function createStackUpgrade(work: StackWork): UpgradePlatform<StackRecord> {
 }
 
 /** Runs `pulumi up` until the node has the image of that side, and starts what Pulumi leaves stopped. */
-async function update(record: StackRecord, side: Side, work: StackWork): Promise<void> {
+async function update(record: StackRecord, side: Side, work: StackTask): Promise<void> {
   await finishUpdate(record, work);
   const { image } = record[side];
   const { platform, say } = work;
@@ -128,7 +128,7 @@ async function requireImage(record: StackRecord, side: Side, platform: StackPlat
 }
 
 /** Verifies one version. A node that reports no version is identified only by its image; its tag may have moved, unlike the version. */
-async function verify(record: StackRecord, side: Side, work: StackWork): Promise<void> {
+async function verify(record: StackRecord, side: Side, work: StackTask): Promise<void> {
   const { before, limits } = record;
   const { queries, proof, platform } = work;
   const options = { ...record[side], before, mayBePaused: side === "from", withinMs: limits.proveMs, ...proof };
@@ -148,7 +148,7 @@ async function removeCopy(record: StackRecord, platform: StackPlatform): Promise
 }
 
 /** Removes the copy and lists leftovers. The old version is already verified: failures are reported but undo nothing. */
-async function finishBack(record: StackRecord, { platform, queries }: StackWork, amend: Amend): Promise<void> {
+async function finishBack(record: StackRecord, { platform, queries }: StackTask, amend: Amend): Promise<void> {
   const removedCopy = await removeCopy(record, platform);
   const nodeCheck = await queries.checkNode();
   const isPaused = nodeCheck.ok && findCondition(nodeCheck.said, "NotPaused")?.reason === "Paused";

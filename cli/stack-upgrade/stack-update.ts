@@ -3,14 +3,14 @@ import { UpgradeError } from "#sidecar/upgrade/progress.ts";
 import { interruptMs, PulumiError } from "./pulumi/pulumi-process.ts";
 import { formatPulumiCommand } from "./stack-commands.ts";
 import type { StackRecord } from "./stack-record.ts";
-import type { StackWork } from "./stack-platform.ts";
+import type { StackTask } from "./stack-platform.ts";
 
 const checkAgainMs = 1_000;
 
 /** Waits for an earlier run's `pulumi up` and interrupts it at the limit: it would start the new version on top of the next step's results. */
 export async function finishUpdate(
   { limits }: StackRecord,
-  { pulumi, say, signal, clock, pause }: StackWork,
+  { pulumi, say, signal, clock, pause }: StackTask,
 ): Promise<void> {
   const runningUpdate = await pulumi.findUpdates();
   if (runningUpdate.length === 0) return;
@@ -41,7 +41,7 @@ const lockedMessage =
 const lockedError = /currently locked|update is currently in progress/i;
 
 /** Runs `pulumi up`: waits for another party's update, and removes resources of the node that a killed update left and Pulumi does not track. */
-export async function updateStack(record: StackRecord, work: StackWork): Promise<void> {
+export async function updateStack(record: StackRecord, work: StackTask): Promise<void> {
   const { pulumi, platform, say, clock, pause, signal } = work;
   const untilMs = clock.monotonicMs() + lockedWithinMs;
   const cancel = formatPulumiCommand(record, "cancel", "--yes");

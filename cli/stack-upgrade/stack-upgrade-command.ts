@@ -27,9 +27,9 @@ import { runStackUpgrade } from "./stack-stages.ts";
 import { formatContinueCommand, type CommandLocation } from "./stack-commands.ts";
 import { describeRecord, formatEnd } from "./stack-plan.ts";
 import { urlOnKubernetes } from "./deployed-stack.ts";
-import type { StackWork } from "./stack-platform.ts";
+import type { StackTask } from "./stack-platform.ts";
 
-function connectStack(prefix: string, target: StackTarget): Pick<StackWork, "platform" | "queries"> {
+function connectStack(prefix: string, target: StackTarget): Pick<StackTask, "platform" | "queries"> {
   if (target.kind === "kubernetes") {
     const cluster = createKubectlCluster(target);
     return { platform: createKubernetesPlatform(prefix, target, cluster), queries: createPodQueries(cluster) };
@@ -52,7 +52,7 @@ const defaults = {
 };
 
 export type StackUpgradeDependencies = Partial<typeof defaults> &
-  Pick<StackWork, "signal" | "rollbackLimits"> &
+  Pick<StackTask, "signal" | "rollbackLimits"> &
   Readonly<{ output: CommandOutput }>;
 
 /** Upgrades a stack's node, or resumes that. Returns 0 if the new version is verified (dry run: if the upgrade could start), else 1. */
@@ -171,7 +171,7 @@ async function runSteps(
   startedRecord: StackRecord,
   path: string,
   isResumed: boolean,
-  { output, ...work }: StackWork & Readonly<{ output: CommandOutput }>,
+  { output, ...work }: StackTask & Readonly<{ output: CommandOutput }>,
 ): Promise<number> {
   if (isResumed) work.say(`Resuming ${describeRecord(startedRecord)}.`);
   const remember = (record: StackRecord) => writeRecord(path, record);

@@ -31,13 +31,13 @@ const report = async () => "0xold";
 async function verify(said: readonly SidecarStatus[], blockHash: VerifyVersionDependencies["blockHash"]) {
   const { clock, advance } = createWorldTime();
   let checkCount = 0;
-  const look = async () => {
+  const checkStatus = async () => {
     const now = said[Math.min(checkCount, said.length - 1)] ?? describeNode();
     checkCount += 1;
     return { ok: true, said: now } as const;
   };
   const verification = verifyStackNode(options, {
-    checkNode: look,
+    checkNode: checkStatus,
     blockHash,
     clock,
     pause: async (ms) => advance(ms),

@@ -14,7 +14,7 @@ import {
   type StackQueries,
 } from "./node-status.ts";
 import type { StackNodeBaseline } from "./stack-record.ts";
-import type { StackWork } from "./stack-platform.ts";
+import type { StackTask } from "./stack-platform.ts";
 
 export type NodeVerificationOptions = Readonly<{
   version: string;
@@ -26,7 +26,7 @@ export type NodeVerificationOptions = Readonly<{
   VerificationLimits;
 
 export type VerifyVersionDependencies = Pick<StackQueries, "checkNode" | "blockHash"> &
-  Pick<StackWork, "clock" | "pause">;
+  Pick<StackTask, "clock" | "pause">;
 
 /** Sidecar conditions that must be True, and those of them that a pause leaves False. */
 const neededTypes = ["RpcResponding", "ConfigReconciled", "NoRestartPending", "VersionConsistent"] as const;
@@ -43,9 +43,9 @@ export function verifyStackNode(
 
 async function findProblem(
   options: NodeVerificationOptions,
-  { checkNode: look, blockHash }: VerifyVersionDependencies,
+  { checkNode, blockHash }: VerifyVersionDependencies,
 ): Promise<string | undefined> {
-  const nodeCheck = await look();
+  const nodeCheck = await checkNode();
   if (!nodeCheck.ok) return nodeCheck.message;
   const { said } = nodeCheck;
   const { before } = options;

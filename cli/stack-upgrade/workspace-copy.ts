@@ -110,7 +110,7 @@ export async function restoreWorkspace(volume: string, snapshot: string): Promis
   await syncDirectory(volume);
 }
 
-/** Lists the places of an upgrade on a volume. The name of its copy shows how far it is. */
+/** Lists the paths that an upgrade uses on a volume. The name of its copy shows the upgrade's progress. */
 function locatePaths(volume: string, id: string) {
   const work = join(volume, workDirectory, id);
   const [part, copy, restoringPath] = [join(work, "part"), join(work, "copy"), join(work, "restoring")];

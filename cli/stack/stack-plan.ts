@@ -33,7 +33,7 @@ export type StackPlan = Readonly<{
   ports: readonly RequestedPort[];
   scraped: readonly ScrapeTarget[];
   pages: readonly string[];
-  /** The user's variables without their usual effect, one per line. */
+  /** The user's variables that lack their usual effect, one per line. */
   unusedSettings: readonly string[];
   environments: Readonly<Record<ChildName, Record<string, string>>>;
 }>;

@@ -31,10 +31,10 @@ const intervalSeconds = 5;
 const pollIntervalMs = 200;
 
 /**
- * Shell script that runs the program, and kills it once the other end of the script's standard input is closed, including by a kill; the
- * watch exits with the program. Only this user can read the program's files.
+ * Shell script that runs the program, and kills it once the other end of the script's standard input is closed, also when its process is
+ * killed; the script exits with the program. Only this user can read the program's files.
  */
-const endsWithItsParent =
+const endWithParentScript =
   'umask 077; exec 3<&0; "$@" </dev/null & program=$!; (cat <&3 >/dev/null; kill "$program") & watch=$!; wait "$program"; status=$?; kill "$watch" 2>/dev/null; exit "$status"';
 
 /** @throws {StartupError} with install instructions, if Prometheus is not on PATH. */
@@ -104,7 +104,7 @@ function spawnPrometheus(directory: string, port: number, logPath: string): Chil
   const log = openLogFile(logPath);
   try {
     // A separate process group, so that Ctrl-C reaches only the stack, which controls the shutdown order.
-    return spawn("sh", ["-c", endsWithItsParent, "sh", ...command], {
+    return spawn("sh", ["-c", endWithParentScript, "sh", ...command], {
       env: selectVariables(),
       detached: true,
       stdio: ["pipe", log, log],

@@ -90,7 +90,7 @@ export async function lockStateDirectory({ root }: StateDirectory, fresh: boolea
     const why =
       "why" in locked
         ? `${root} can't be locked: ${locked.why}`
-        : `another stack uses ${root}; ${formatStop(locked.holder)}`;
+        : `another stack uses ${root}; ${formatStopAdvice(locked.holder)}`;
     throw new StartupError(`${why}, or specify another --state-dir.`);
   }
   return {
@@ -104,7 +104,7 @@ export async function lockStateDirectory({ root }: StateDirectory, fresh: boolea
   };
 }
 
-function formatStop(holder: LockHolder | undefined): string {
+function formatStopAdvice(holder: LockHolder | undefined): string {
   return holder === undefined ? "stop it" : `stop it with kill ${holder.pid}`;
 }
 

@@ -4,7 +4,7 @@ import { createStabilityCheck } from "./settings-source.ts";
 /** Whether the files count as settled at each of these checks. */
 const judgeChecks = (paths: readonly string[], checks: string) => {
   const isSettled = createStabilityCheck(paths);
-  return [...checks].map((look) => (isSettled(look) ? "x" : "-")).join("");
+  return [...checks].map((state) => (isSettled(state) ? "x" : "-")).join("");
 };
 
 describe("settings files are read", () => {

@@ -24,7 +24,7 @@ const bounds = (processMiB: number, heapMiB: number) =>
   deriveMemoryBounds({}, { processBytes: processMiB * mebibyte, heapBytes: heapMiB * mebibyte }).totalBytes / mebibyte;
 
 describe("memory held for clients", () => {
-  it("is limited per connection and per address, and rejected beyond", () => {
+  it("is limited per connection and per address, and rejected beyond the limits", () => {
     const { budget, cut, open } = startBudget();
     const [first, secondConnection, other] = [open("a"), open("a"), open("b")];
     expect([first.tryAcquire(40), first.tryAcquire(1)]).toEqual([true, false]);

@@ -9,7 +9,7 @@ export type SettingsFile = Readonly<{
   /** Nested, as the schema expects them; without secrets. */
   values: Record<string, unknown>;
   /** Formats the position of a key: the file, the line, the key. */
-  place: (key: readonly string[]) => string;
+  locate: (key: readonly string[]) => string;
 }>;
 
 /** Reads a settings file; undefined if it can't be read at all. Adds that error, and any secret in the file, to `problems`. */
@@ -31,14 +31,14 @@ export function readSettingsFile(
   const describeLocation = (key: readonly string[]) =>
     `${path}: line ${findJson5Line(result.text, key)}: ${key.join(".")}`;
   problems.push(...takeSecrets(values, leaves, describeLocation));
-  return { path, values, place: describeLocation };
+  return { path, values, locate: describeLocation };
 }
 
 /** Removes secrets from a settings file's values: settings files must not contain any (specification, "Authentication"). */
 function takeSecrets(
   values: Record<string, unknown>,
   leaves: readonly SettingsLeaf[],
-  describeLocation: SettingsFile["place"],
+  describeLocation: SettingsFile["locate"],
 ): readonly SettingsProblem[] {
   const found = leaves.filter((leaf) => leaf.secret && getValueAt(values, leaf.path) !== undefined);
   return found.flatMap(({ path, env }) => {

@@ -107,5 +107,5 @@ function formatPurpose({ description }: SettingsLeaf): string {
 }
 
 function formatKeyPlace(path: readonly string[], { file }: SettingsOrigin): string {
-  return file === undefined ? path.join(".") : file.place(path);
+  return file === undefined ? path.join(".") : file.locate(path);
 }

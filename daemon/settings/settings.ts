@@ -95,7 +95,7 @@ export function resolveSettings<Schema extends z.ZodObject>(
   const parsed = definition.schema.safeParse(raw);
   const origin = (leaf: SettingsLeaf) => {
     if (fromEnvironment.has(leaf.env)) return sources.env[`${leaf.env}_FILE`] ? `${leaf.env}_FILE` : leaf.env;
-    return file !== undefined && getValueAt(file.values, leaf.path) !== undefined ? file.place(leaf.path) : "default";
+    return file !== undefined && getValueAt(file.values, leaf.path) !== undefined ? file.locate(leaf.path) : "default";
   };
   if (!parsed.success) {
     problems.push(

@@ -35,7 +35,7 @@ test("names the line of a settings file", async () => {
   expect(listUnused({}, file)).toEqual([expect.stringContaining(`${file}: line 2: private.port: has no effect`)]);
 });
 
-test("accepts them beside the setting that they need, also where it is deliberately off", () => {
+test("accepts them if the setting that they need is given, even if it is off", () => {
   const settings = { GATEHOUSE_DEMO_PRIVATE_PORT: "1", GATEHOUSE_DEMO_CALLERS_KEYS_PATH: "k" };
   expect(listUnused({ ...settings, GATEHOUSE_DEMO_PRIVATE_ENABLED: "true" })).toEqual([]);
   expect(listUnused({ ...settings, GATEHOUSE_DEMO_PRIVATE_ENABLED: "false" })).toEqual([]);

@@ -26,7 +26,7 @@ function identifyInvalidTokens(verifications: RateLimiter) {
   });
 }
 
-it("verifies a burst of new tokens of one address, and asks for a pause before the next one", async () => {
+it("verifies a burst of new tokens from one address, and requires a pause before the next one", async () => {
   const identify = identifyInvalidTokens(createProcessRateLimiter({ clients: 10 }, { now: () => 0 }));
   for (let token = 0; token < verificationRates.requestBurst; token += 1)
     expect(await identify(withToken)).not.toHaveProperty("retryAfterSeconds");

@@ -8,14 +8,14 @@ import { createTextSink } from "../responses/text-sink.ts";
 import { SharedTurns } from "../wire/shared-turns.ts";
 import { createMessageHandler } from "./message-handler.ts";
 
-type Given = Readonly<{
+type HandlerSetup = Readonly<{
   /** Milliseconds that pass with each clock reading. */
   checkMs?: number;
   limits?: object;
   tier?: object;
 }>;
 
-function startHandler({ checkMs = 0, limits = { batchItems: 20, depth: 40 }, tier }: Given = {}) {
+function startHandler({ checkMs = 0, limits = { batchItems: 20, depth: 40 }, tier }: HandlerSetup = {}) {
   let atMs = 0;
   const now = () => (atMs += checkMs);
   const pendingTicks: (() => void)[] = [];

@@ -45,7 +45,7 @@ function scanned(text: string, stepBytes: number): number {
 }
 
 describe.each([1, 2, 3, 7, 64, 1e6])("a value scanned %i bytes at a time", (stepBytes) => {
-  it("ends where the scanner ends, and fails where it fails", () => {
+  it("ends where the scanner ends, and fails where the scanner fails", () => {
     for (const text of [...values, ...brokenTexts]) {
       for (const after of ["", ",1", "]", " "]) {
         const whole = text + after;

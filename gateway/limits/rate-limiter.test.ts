@@ -42,7 +42,7 @@ describe("createProcessRateLimiter", () => {
     const { clock, limiter } = createLimiter(1_000);
     expect(limiter.waitFor("a", 100, rates)).toBeUndefined();
     expect(limiter.acquire("a", 60, rates)).toBeUndefined();
-    for (let look = 0; look < 3; look += 1) expect(limiter.waitFor("a", 50, rates)).toBeCloseTo(100);
+    for (let attempt = 0; attempt < 3; attempt += 1) expect(limiter.waitFor("a", 50, rates)).toBeCloseTo(100);
     expect(limiter.waitFor("a", 40, rates)).toBeUndefined();
     clock.now += 100;
     expect(limiter.acquire("a", 50, rates)).toBeUndefined();
@@ -117,6 +117,6 @@ function measureAdding(remembered: number): number {
 }
 
 test("adds a client about as fast with 100,000 remembered as with 1,000", () => {
-  // Getting the first key of a Map took a hundred times as long; misses of the processor's caches, five times.
+  // When the first key of a Map was looked up, it took a hundred times as long; the processor's caches alone account for five times.
   expect(measureAdding(100_000)).toBeLessThan(20 * measureAdding(1_000));
 });

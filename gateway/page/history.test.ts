@@ -16,7 +16,7 @@ test("keeps 121 samples per range, and counts calls over the last minute, howeve
     pruningOldAfterMs: 1_000,
   });
   const samplesInTwoDays = (2 * 86_400_000) / sampleEveryMs;
-  for (let look = 0; look < samplesInTwoDays; look += 1) {
+  for (let nextSample = 0; nextSample < samplesInTwoDays; nextSample += 1) {
     nowMs += sampleEveryMs;
     count += 5;
     await history.sample();

@@ -22,7 +22,7 @@ export const noFlow: NodeFlow = { ...finishedFlow, join: () => undefined };
 
 export const testCaller = { key: "a", listener: "public", tierName: "public" } as const;
 
-type Given = Readonly<{
+type ContextOptions = Readonly<{
   /** Gateway settings; without tiers, callers have no limit. */
   settings?: Readonly<Record<string, object | string>>;
   now?: () => number;
@@ -41,7 +41,7 @@ export function createTestContext({
   send = () => noFlow,
   batches = { items: 1, responseBytes: 8_388_608 },
   cacheBytes = 0,
-}: Given = {}) {
+}: ContextOptions = {}) {
   const policy = createPolicy(testSettings({ tiers: { public: limitlessTier }, ...settings }));
   const pool = { send };
   const head = new HeadTracker({ staleAfterMs: 1e9 }, { now, wallClock: Date.now });

@@ -52,9 +52,9 @@ export function sendWhole(pieces: Stream, options: WholeExchangeOptions): Promis
     let steps = 0;
     clearTimeout(quiet);
     const step = () => {
-      quiet = setTimeout(() => setImmediate(look), options.quietMs / quietSteps);
+      quiet = setTimeout(() => setImmediate(checkQuiet), options.quietMs / quietSteps);
     };
-    const look = () => {
+    const checkQuiet = () => {
       if (state.text.length !== lengthBefore) return wait();
       steps += 1;
       return steps < quietSteps ? step() : sendNext();

@@ -14,7 +14,7 @@ export type ConfigProblem = Readonly<{
 type Remedy = string | ((about: string) => Readonly<{ stack: string; input: string }>);
 
 /** New value of a key: the value itself, or a file that contains it; if neither is given, `…`, a placeholder for the reader to replace. */
-type Given = Readonly<{ value?: string; file?: string; secret?: boolean; path?: boolean }>;
+type FoundValue = Readonly<{ value?: string; file?: string; secret?: boolean; path?: boolean }>;
 
 /** Describes a problem; `wrong` states the actual and allowed values, with final punctuation. */
 export function describeProblem(key: string, wrong: string, ...remedy: readonly Remedy[]): ConfigProblem {
@@ -26,11 +26,11 @@ export function describeProblem(key: string, wrong: string, ...remedy: readonly 
   };
 }
 
-export function describeInvalid(key: string, wrong: string, given?: Given): ConfigProblem {
+export function describeInvalid(key: string, wrong: string, given?: FoundValue): ConfigProblem {
   return describeProblem(key, wrong, "Correct it", setKey(key, given), ".");
 }
 
-export function describeMissing(key: string, wrong: string, given?: Given): ConfigProblem {
+export function describeMissing(key: string, wrong: string, given?: FoundValue): ConfigProblem {
   return describeProblem(key, wrong, "Set it", setKey(key, given), ".");
 }
 
@@ -40,23 +40,23 @@ export function describeUnneeded(key: string, wrong: string): ConfigProblem {
 }
 
 /** Suggests the command for the change described by the preceding words; `key` is absent if the message already includes it. */
-export function setKey(key?: string, given: Given = {}): Remedy {
+export function setKey(key?: string, given: FoundValue = {}): Remedy {
   return (about) => ({ stack: ` with \`${formatSet(key, given)}\``, input: formatOtherInput(about, key) });
 }
 
-export function removeKey(key?: string, { path }: Pick<Given, "path"> = {}): Remedy {
+export function removeKey(key?: string, { path }: Pick<FoundValue, "path"> = {}): Remedy {
   const command = joinWords(["pulumi config rm", isInside(key, path) ? "--path" : undefined, quoteKey(key)]);
   return (about) => ({ stack: ` with \`${command}\``, input: formatOtherInput(about, key) });
 }
 
 /** The full instruction; `said` precedes the command in a stack's message. */
-export function setKeyTo(verb: "Set " | "set " | "", key: string, given: Given = {}): Remedy {
+export function setKeyTo(verb: "Set " | "set " | "", key: string, given: FoundValue = {}): Remedy {
   const to = given.value === undefined ? "" : ` to \`${given.value}\``;
   const input = `${verb === "" ? "set " : verb}the input \`${key}\`${to}`;
   return () => ({ stack: `${verb}\`${formatSet(key, given)}\``, input });
 }
 
-function formatSet(key: string | undefined, { value, file, secret, path }: Given): string {
+function formatSet(key: string | undefined, { value, file, secret, path }: FoundValue): string {
   const given = file === undefined ? value : `< ${file}`;
   return joinWords([
     "pulumi config set",

@@ -126,7 +126,7 @@ export class DockerHost extends ComponentResource implements Platform {
       parent,
       provider: this.#args.provider,
       dependsOn: [...dependsOn, ...live.map(({ delivery }) => delivery.container)],
-      // Pulumi rejects ignoring a property of an object that is absent.
+      // Pulumi rejects an ignored property whose object is absent.
       ignoreChanges: args.healthcheck === undefined ? [] : [...healthTimeProperties],
       // Only one container at a time can use a name or a published port.
       deleteBeforeReplace: true,

@@ -14,7 +14,7 @@ import { type KubernetesOptions, findImage } from "./kubernetes-options.ts";
 import { buildMetadata, buildPodLabels, buildSelectorLabels } from "./metadata.ts";
 
 /** Rollout strategy in which a new pod becomes ready before an old one exits. */
-const handedOver = { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } } as const;
+const surgeFirst = { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } } as const;
 
 /** How long a terminating pod keeps accepting connections, in ms: the cluster's machines stop routing to it only gradually. */
 const lingerMs = 5_000;
@@ -35,7 +35,7 @@ export function buildDeployment(spec: ServiceSpec, options: KubernetesOptions): 
       // When applying to a cluster, Pulumi leaves the replica count to the autoscaler; another tool that applies the objects would reset
       // the count.
       ...(options.rendered && spec.replicas.max > spec.replicas.min ? {} : { replicas: spec.replicas.min }),
-      strategy: spec.volumes.length > 0 ? { type: "Recreate" } : handedOver,
+      strategy: spec.volumes.length > 0 ? { type: "Recreate" } : surgeFirst,
       selector: { matchLabels: selector },
       template: {
         metadata: {

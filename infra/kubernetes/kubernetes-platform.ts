@@ -123,7 +123,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     new k8s.policy.v1.PodDisruptionBudget(name, buildDisruptionBudget(spec, this.#options), this.#inNamespace(parent));
     const autoscaler = buildAutoscaler(spec, this.#options);
     if (autoscaler !== undefined) {
-      // Not waited for: the autoscaler's metrics depend on the cluster, and are available only once the pods run.
+      // An update doesn't wait for this, because the autoscaler's metrics depend on the cluster, and are available only once the pods run.
       new k8s.autoscaling.v2.HorizontalPodAutoscaler(name, skipReadyWait(autoscaler), this.#inNamespace(parent));
     }
     const manifest = buildDeployment(spec, this.#options);

@@ -21,12 +21,12 @@ import { buildMetadata, buildPodLabels, buildSelectorLabels } from "./metadata.t
 
 type Container = types.input.core.v1.Container;
 
-/** Name of the service account, whose only right is to restart the node. */
+/** Name of the service account, whose only permission is to restart the node. */
 export const nodeAccount = "node";
 
 const seedDirectory = "/run/gatehouse/seed";
 
-/** Directory for the stack's files for the workspace of a node whose image has an entry point. */
+/** Directory with the stack's files for a node's workspace, if the node's image has an entry point. */
 const placedDirectory = "/run/gatehouse/placed";
 
 /**

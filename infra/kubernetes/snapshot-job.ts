@@ -7,7 +7,7 @@ import { buildServiceAccess, type ServiceAccess } from "./service-account.ts";
 
 const jobDeadlineSeconds = 600;
 
-/** Rights to all snapshots in the namespace: a role can't list snapshots that don't exist yet. */
+/** Permissions on all snapshots in the namespace, because a role can't name snapshots that don't exist yet. */
 const ownSnapshots: types.input.rbac.v1.PolicyRule = {
   apiGroups: ["snapshot.storage.k8s.io"],
   resources: ["volumesnapshots"],

@@ -12,7 +12,7 @@ import { describeTarget } from "./stack-context.ts";
 const accepts = { scheme: "exact", network: "eip155:1672", price: "$0.01" };
 const routes = { "GET /data": { accepts, upstream: "https://api.example/data" } };
 
-it("describeGivenConfiguration digests settings and files as the started service does", async () => {
+it("describeGivenConfiguration digests settings and files as the running service does", async () => {
   const raw = { payTo: `0x${"01".repeat(20)}`, tokenAddress: `0x${"02".repeat(20)}`, stackSecret: "5f".repeat(32) };
   const config = parseConfig({ ...raw, routes: JSON.stringify(routes) });
   const context = { prefix: "gh", ...describeTarget(config, "gh"), secret: deploymentSecret };

@@ -32,7 +32,7 @@ export type FacilitatorArgs = CommonArgs &
     rpcUrl: string;
     /** Key of the account that submits settlements; if it is missing, and the settings have no remote key, the facilitator's own schema rejects that. */
     signerPrivateKey: DeploymentSecret | undefined;
-    /** Tokens accepted for payments, each with a min amount, which only callers with API keys make unnecessary. */
+    /** Tokens accepted for payments. Each needs a min amount, unless every caller has an API key. */
     tokens: readonly Token[];
     /** Accounts that may be paid: the signer does not pay gas for any other payee. */
     payees: readonly string[];
@@ -130,7 +130,8 @@ export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
 }
 
 /**
- * Reports tokens of which the facilitator would settle a single smallest unit for any caller; the facilitator also rejects them at startup.
+ * Reports tokens for which the facilitator would settle even one smallest unit for any caller; the facilitator also rejects them at
+ * startup.
  */
 function findUnlimitedTokens({ tokens, settings = {} }: FacilitatorArgs): readonly ConfigProblem[] {
   const { apiKeys, openToAnybody } = settings;

@@ -192,7 +192,7 @@ it("renders every problem and warning for stack configurations and component inp
   const home = mkdtempSync(join(tmpdir(), "gatehouse-context-"));
   onTestFinished(() => rmSync(home, { recursive: true }));
   writeFileSync(join(home, "config"), "contexts:\n  - name: staging\n");
-  const look = { kubeconfig: join(home, "config"), home, inCluster: false };
+  const kubernetesHome = { kubeconfig: join(home, "config"), home, inCluster: false };
   const checks: readonly (readonly [what: string, check: Check])[] = [
     ...rejected.map(([what, raw]) => [what, parsed(raw)] as const),
     ["services", listServiceProblems],
@@ -201,8 +201,8 @@ it("renders every problem and warning for stack configurations and component inp
     ["an engine without permission", () => onHost(failing("EACCES"))],
     ["an old engine", () => onHost(oldEngine)],
     ["ports in use, missing images, an old base image", () => onHost(occupied, observed)],
-    ["a context missing from the kubeconfig", () => findContextProblems("prodution", look)],
-    ["no current context", () => findContextProblems(undefined, look)],
+    ["a context missing from the kubeconfig", () => findContextProblems("prodution", kubernetesHome)],
+    ["no current context", () => findContextProblems(undefined, kubernetesHome)],
     ["warnings", warnings],
   ];
   const texts: string[] = [];

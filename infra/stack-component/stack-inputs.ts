@@ -24,10 +24,10 @@ export const inputsSchema = configSchema.omit({ baseImage: true, imageArchitectu
     .describe("Devnet node image reference; required without nodeImage, and without routes"),
 });
 
-type Given = z.input<typeof inputsSchema>;
+type StackValues = z.input<typeof inputsSchema>;
 
 /** Inputs of the component `Stack`; each may be another resource's output. */
-export type StackInputs = Readonly<{ [Key in keyof Given]: Input<Given[Key]> }>;
+export type StackInputs = Readonly<{ [Key in keyof StackValues]: Input<StackValues[Key]> }>;
 
 export type ParsedInputs = Readonly<{ config: StackConfig; prefix: string }>;
 

@@ -5,7 +5,7 @@ import { withRows } from "../testing/table-rows.ts";
 import { readDocument } from "../testing/read-document.ts";
 
 /** Whether replacing one text with the other requires a node restart. */
-function matters(before: string, after: string, version = "0.16.2"): boolean {
+function needsRestart(before: string, after: string, version = "0.16.2"): boolean {
   return !matchesFingerprint(fingerprintConfig(readDocument(before)), readDocument(after), parseNodeVersion(version));
 }
 
@@ -19,8 +19,8 @@ test.each([
   ["the escaping of a string", '"own"', '"\\u006fwn"'],
   ["keys of another version", '"own":2', '"own":2,"enable_pamir_cetina":true'],
 ])("ignores %s", (_, to, from) => {
-  expect(matters(config, config.replace(from, to))).toBe(false);
-  expect(matters(config, config.replace(to, from))).toBe(false);
+  expect(needsRestart(config, config.replace(from, to))).toBe(false);
+  expect(needsRestart(config, config.replace(to, from))).toBe(false);
 });
 
 test.each([
@@ -31,14 +31,14 @@ test.each([
   ["the presence of a key", ',"own":2', ""],
   ["the effective one of two duplicate keys", '"a":[1,2]', '"a":[3],"a":[1,2]'],
 ])("detects a change of %s", (_, from, to) => {
-  expect(matters(config, config.replace(from, to))).toBe(true);
+  expect(needsRestart(config, config.replace(from, to))).toBe(true);
 });
 
 test("compares the metrics keys that the version reads, and all of them for an unknown version", () => {
   const other = config.replace('"own":2', '"own":2,"pamir_cetina_push_port":3');
-  expect(matters(config, other, "0.16.0")).toBe(false);
-  expect(matters(config, other, "0.15.0")).toBe(true);
-  expect(matters(config, other, "unknown")).toBe(true);
+  expect(needsRestart(config, other, "0.16.0")).toBe(false);
+  expect(needsRestart(config, other, "0.15.0")).toBe(true);
+  expect(needsRestart(config, other, "unknown")).toBe(true);
 });
 
 /** Fingerprints as stored by version 0.1.0, recorded from its code: storage_* keys, pamir keys, all others. */
@@ -102,13 +102,13 @@ test("ignores other versions' metrics keys in a first-format fingerprint", () =>
 const named = (name: string) => readDocument(config.replace('"own":2', `"pamir_cetina_instance_name":"${name}"`));
 
 /** Rows from before the instance's key was known. */
-const olderRows = nodeReleases.map(
+const rowsBeforeInstanceKey = nodeReleases.map(
   (row): NodeRelease => ({ ...row, instanceKey: undefined }) as unknown as NodeRelease,
 );
 
 test("compares the instance name only for releases that read it, also in older fingerprints", () => {
   const derive = () => fingerprintConfig(named("a"));
-  for (const kept of [derive(), withRows(nodeReleases, olderRows, derive)]) {
+  for (const kept of [derive(), withRows(nodeReleases, rowsBeforeInstanceKey, derive)]) {
     for (const version of ["0.15.0", "0.16.2"].map(parseNodeVersion)) {
       expect(matchesFingerprint(kept, named("a"), version)).toBe(true);
     }

@@ -64,7 +64,7 @@ function readFingerprint(text: string): ReadonlyMap<string, string> | undefined 
 
 function hashParts(document: ConfigDocument, sets: readonly KeySet[]): ReadonlyMap<string, string> {
   const { text } = document;
-  // The fingerprint of a JSON5 document covers its whole text, as it has been since the first format.
+  // The fingerprint of a JSON5 document covers its whole text, as in every earlier format.
   const root = document.format === "json5" ? undefined : document.root;
   const names = [...sets.map(({ name }) => name), restPart];
   if (root === undefined) return new Map(names.map((name) => [name, hash("sha256", text)]));

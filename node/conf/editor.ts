@@ -7,7 +7,7 @@ import type { ParsedText } from "./parsed-text.ts";
  * endings and numbers beyond 2^53 stay as written. Undefined if the path does not exist.
  */
 
-/** A new key comes last, on its own line where the text spans several; missing objects on the path are created. */
+/** A new key comes last, on its own line if the text spans several lines; missing objects on the path are created. */
 export function setValue(parsed: ParsedText, path: readonly string[], value: unknown): string | undefined {
   const { text, root } = parsed;
   const found = findJson5Node(root, path);

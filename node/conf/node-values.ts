@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { findConfValue, type ConfigDocument, type JsonObject } from "./document.ts";
 
-/** Values unique to one node by path in the file, absolute paths (specification, "Node operations objects"). */
+/** Values unique to one node, by their path in the file; file paths are absolute (specification, "Node operations objects"). */
 export type NodeValues = Readonly<Record<string, string>>;
 
 export const dataPathKey = "storage.mygrid_env.storage_data_path";

@@ -38,7 +38,7 @@ export function listComments({ format, text }: Pick<ParsedText, "format" | "text
 function parseJson(text: string): ParseTextResult | undefined {
   const value = attempt(() => JSON.parse(text) as unknown);
   if (value === undefined) return undefined;
-  if (countLevels(text) > levelsMax) return rejectDepth(findDeepPlace(tokenize(text)));
+  if (countLevels(text) > levelsMax) return rejectDepth(findTooDeepPosition(tokenize(text)));
   const root = attempt(() => parse(text, { mode: "json" }).body);
   return { ok: true, parsed: { format: "json", text, bare: text, value, root } };
 }
@@ -46,7 +46,7 @@ function parseJson(text: string): ParseTextResult | undefined {
 function parseJsonWithComments(text: string): ParseTextResult | undefined {
   const tokens = attempt(() => tokenize(text, { mode: "jsonc" }));
   if (tokens === undefined) return undefined;
-  const deep = findDeepPlace(tokens);
+  const deep = findTooDeepPosition(tokens);
   if (deep !== undefined) return rejectDepth(deep);
   // momoa accepts line breaks and other control characters in strings. JSON does not (RFC 8259, 7), and they indicate a half-written file.
   if (tokens.some((token) => token.type === "String" && /[^ -\uFFFF]/.test(getTokenText(text, token))))
@@ -68,7 +68,7 @@ function parseJson5(text: string): ParseTextResult {
     return { ok: false, problem: { reason: "Truncated", words, line, column: Math.max(1, column) } };
   }
   const tokens = attempt(() => tokenize(text, { mode: "json5" }));
-  const deep = tokens === undefined ? undefined : findDeepPlace(tokens);
+  const deep = tokens === undefined ? undefined : findTooDeepPosition(tokens);
   if (deep !== undefined || isDeeper(value, levelsMax)) return rejectDepth(deep);
   const bare = tokens === undefined ? text : withoutComments(text, tokens);
   const root = attempt(() => parse(bare, { mode: "json5" }).body);
@@ -122,7 +122,7 @@ function countLevels(json: string): number {
 }
 
 /** Finds the first object or array that is nested too deeply. */
-function findDeepPlace(tokens: readonly Token[]): TextPosition | undefined {
+function findTooDeepPosition(tokens: readonly Token[]): TextPosition | undefined {
   let levels = 0;
   for (const { type, loc } of tokens) {
     if (type === "LBrace" || type === "LBracket") levels += 1;

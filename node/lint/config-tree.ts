@@ -6,7 +6,7 @@ import type { TextPosition } from "../conf/problem.ts";
 export type ConfigTree = Readonly<{
   /** Returns the value at a path and its position; undefined if there is none. */
   find: (path: readonly string[]) => FoundValue | undefined;
-  place: (path: readonly string[]) => TextPosition;
+  location: (path: readonly string[]) => TextPosition;
   /** Lists every property with its path, in the order of the text, including duplicates. */
   properties: () => readonly FoundProperty[];
   comments: () => readonly FoundComment[];
@@ -46,12 +46,12 @@ function createTree(parsed: ParsedText, root: ValueNode, placed: (node: Located)
       return [property, ...collect(member.value, here)];
     });
   };
-  const place = (path: readonly string[]): TextPosition => {
+  const location = (path: readonly string[]): TextPosition => {
     const node = findJson5Node(root, path);
-    return node === undefined ? place(path.slice(0, -1)) : placed(node);
+    return node === undefined ? location(path.slice(0, -1)) : placed(node);
   };
   return {
-    place,
+    location,
     find: (path) => {
       const node = findJson5Node(root, path);
       return node === undefined ? undefined : found(node);

@@ -113,7 +113,7 @@ function formatTextReport(files: readonly LintedFile[], { nodeVersion }: LintCom
   return `${linted.map(formatFile).join("")}${advice}`;
 }
 
-/** The command that corrects the findings that it can. */
+/** The command that corrects those findings that have an automatic fix. */
 function formatCorrection({ configPath, findings }: LintedFile, nodeVersion: string | undefined): string[] {
   if (configPath === standardInput || findings.every(({ rule }) => rule !== "other-version")) return [];
   const words = ["config", "plan", "--config", configPath, "--node-version", String(nodeVersion), "--write"];

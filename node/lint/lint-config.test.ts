@@ -139,7 +139,7 @@ describe("gatehouse config lint", () => {
   });
 });
 
-/** A file in the form that the public node's files are published in, without monitor_config. */
+/** A file in the published form of the public node's files, without monitor_config. */
 const published = (parameters: object, mygrid: unknown): string =>
   JSON.stringify({
     chain: {

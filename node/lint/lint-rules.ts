@@ -1,5 +1,5 @@
 /** Level and summary of a rule, used in lists of findings. */
-type RuleWords = Readonly<{
+type RuleSummary = Readonly<{
   /** `error`: the node would not start, or would not behave as the file specifies. `warning`: the node may run, but with unexpected results. */
   level: "error" | "warning";
   /** One sentence. `docs/lint.md` has the details, under a heading with the rule's name. */
@@ -21,7 +21,7 @@ export const lintRules = {
   "older-release": { level: "error", summary: "The file, or part of it, has an earlier release's format." },
   "unknown-key": { level: "warning", summary: "No node version uses this metrics key." },
   secret: { level: "error", summary: "The file contains a secret." },
-} as const satisfies Readonly<Record<string, RuleWords>>;
+} as const satisfies Readonly<Record<string, RuleSummary>>;
 
 export type LintRule = keyof typeof lintRules;
 

@@ -93,5 +93,5 @@ const knownValues: readonly Readonly<{ at: RegExp; expected: string; isRight: (v
 ];
 
 function reportMissing(tree: ConfigTree, path: readonly string[], fix: string): LintFinding {
-  return { rule: "missing-key", path: path.join("."), ...tree.place(path), message: "is missing.", fix };
+  return { rule: "missing-key", path: path.join("."), ...tree.location(path), message: "is missing.", fix };
 }

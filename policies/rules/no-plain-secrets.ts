@@ -12,7 +12,7 @@ import type { ResourceRule } from "../rule.ts";
 import type { Variable } from "../workload.ts";
 import { checkContainers } from "../workload-of.ts";
 
-/** URLs of stores are secrets, too: most have a password. */
+/** URLs of stores are secrets, too, because most contain a password. */
 const secretVariable = new RegExp(`${secretName}|${inAnyCase("(?:REDIS|DATABASE|POSTGRES)_URL")}`);
 
 /** A shell's working directories. */

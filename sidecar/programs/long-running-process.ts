@@ -31,7 +31,7 @@ export function isDetachedProgram(pid: number): boolean {
 
 /**
  * Runs a program like `runProcess`, but redirects its output to files, never to a pipe of this process. A daemon that the program starts
- * inherits its output, and with a pipe, would be killed at its next write (SIGPIPE) once this process closes its end.
+ * inherits the output: if that were a pipe, the daemon's next write would kill it (SIGPIPE) once this process closes its end.
  */
 export async function runLongRunningProcess(
   options: LongRunningProcessOptions,

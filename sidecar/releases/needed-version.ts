@@ -31,7 +31,7 @@ export function evaluateVersion(
     .flatMap((row) => (row.minVersionAt === undefined ? [] : [{ ...row, minVersionAt: row.minVersionAt }]))
     .filter((row) => !isAtLeast(version, row.version))
     .toSorted((a, b) => a.minVersionAt - b.minVersionAt);
-  // The last height that has been reached applies.
+  // The release for the last height that has been reached applies.
   const passedRelease = neededReleases.findLast(({ minVersionAt }) => minVersionAt <= height);
   const nextRelease = neededReleases.find(({ minVersionAt }) => minVersionAt > height);
   if (passedRelease !== undefined)

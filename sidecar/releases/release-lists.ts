@@ -68,7 +68,7 @@ export type ReleaseListsDependencies = Readonly<{
   log: Logger;
 }>;
 
-/** Current content of the lists. `own` is the schedule next to the programs; `isNamed` is whether the settings configure another list. */
+/** Current content of the lists. `own` is the schedule next to the programs; `isNamed`: whether the settings specify another list. */
 type ListedReleases = Readonly<{
   releases: readonly Release[];
   published: readonly Fork[];
@@ -93,16 +93,16 @@ export async function openReleaseLists(
   const apply = (read: ReleaseList) => void (ofFile = read);
   const watchedFile = path && { path, setting: "upgrade.releasesPath", read: readReleaseList, apply };
   const file = watchedFile ? await watchFile(watchedFile, { log, files }) : undefined;
-  const refetch = async (place: Parameters<typeof readStoredList>[0]) => {
-    const fetchedList = await fetchReleaseList(place, { log });
-    const kept = fetchedList === undefined && due.url === -Infinity ? await readStoredList(place) : undefined;
+  const refetch = async (location: Parameters<typeof readStoredList>[0]) => {
+    const fetchedList = await fetchReleaseList(location, { log });
+    const kept = fetchedList === undefined && due.url === -Infinity ? await readStoredList(location) : undefined;
     ofUrl = fetchedList ?? kept ?? ofUrl;
     due.url = clock.monotonicMs() + (fetchedList === undefined ? urlRetryMs : urlRefreshMs);
   };
   return {
-    read: async (place: ProgramsLocation): Promise<ListedReleases> => {
+    read: async (location: ProgramsLocation): Promise<ListedReleases> => {
       if (clock.monotonicMs() >= due.own) {
-        own = await readOwnForks(place);
+        own = await readOwnForks(location);
         due.own = clock.monotonicMs() + localListRefreshMs;
       }
       if (url !== undefined && clock.monotonicMs() >= due.url) await refetch({ url, directory: stateDirectory });
@@ -142,21 +142,21 @@ const bytesMax = 1_048_576;
 type ReleaseUrl = Readonly<{ url: string; directory: string }>;
 
 /** Reads the stored list; returns undefined if there is none. If it is damaged, the next fetch replaces it. */
-export function readStoredList(place: ReleaseUrl): Promise<ReleaseList | undefined> {
-  return readListFile(locateStoredList(place));
+export function readStoredList(location: ReleaseUrl): Promise<ReleaseList | undefined> {
+  return readListFile(locateStoredList(location));
 }
 
 /** Fetches and stores the list; logs the reason and returns undefined if it can't be fetched or used. */
 export async function fetchReleaseList(
-  place: ReleaseUrl,
+  location: ReleaseUrl,
   { log }: Readonly<{ log: Logger }>,
 ): Promise<ReleaseList | undefined> {
-  const { url } = place;
+  const { url } = location;
   const got = await getText(url, { timeoutMs, responseBytesMax: bytesMax });
   const httpStatus = got.ok && got.status !== 200 ? `HTTP ${got.status}` : undefined;
   const listResult = got.ok && httpStatus === undefined ? readReleaseList(parseJson(got.body)) : undefined;
   if (got.ok && listResult?.ok === true) {
-    await replaceFile(locateStoredList(place), Buffer.from(got.body));
+    await replaceFile(locateStoredList(location), Buffer.from(got.body));
     return listResult.value;
   }
   const why = got.ok ? (httpStatus ?? (listResult?.ok === false ? listResult.problems.join(" ") : "")) : got.why;

@@ -32,7 +32,7 @@ async function startNode() {
   return node;
 }
 
-/** `looks` resolves after this many more complete checks. */
+/** `moreChecks` resolves after this many more complete checks. */
 async function watch(httpUrl: string) {
   const directory = await makeTestDirectory();
   const releasesPath = join(directory, "releases.json5");

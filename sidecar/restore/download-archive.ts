@@ -22,12 +22,12 @@ const originSchema = z.object({ url: z.string(), etag: z.string().optional() });
  */
 export async function downloadArchive(
   settings: RestoreSettings,
-  place: RestoreLocation,
+  paths: RestoreLocation,
   dependencies: DownloadDependencies,
 ): Promise<string> {
   const { url } = settings.archive;
-  await mkdir(dirname(place.archive), { recursive: true });
-  const part = await findPart(url, place);
+  await mkdir(dirname(paths.archive), { recursive: true });
+  const part = await findPart(url, paths);
   const stallController = new AbortController();
   const timer = setTimeout(
     () => stallController.abort(new Error(`no data for ${settings.stallMs} ms`)),
@@ -40,21 +40,21 @@ export async function downloadArchive(
     const response = await dependencies.fetch(endpoint.url, { headers, signal });
     const hash = createHash("sha256");
     if (response.status === 416 && part.sizeBytes > 0) {
-      await hashFile(hash, place.archive, part.sizeBytes);
+      await hashFile(hash, paths.archive, part.sizeBytes);
       return hash.digest("hex");
     }
     const fromBytes = readRangeStart(response, part.sizeBytes, url);
     const totalBytes = readTotal(response, fromBytes);
     if (totalBytes !== undefined && totalBytes > settings.archive.limitBytes)
       throw createSizeError(url, totalBytes, settings);
-    await rememberOrigin(place, url, response);
-    if (fromBytes > 0) await hashFile(hash, place.archive, fromBytes);
+    await rememberOrigin(paths, url, response);
+    if (fromBytes > 0) await hashFile(hash, paths.archive, fromBytes);
     const progress = createProgress(
       "download",
       { everyMs: settings.progressMs, fromBytes, totalBytes },
       dependencies.log,
     );
-    await using file = await open(place.archive, fromBytes > 0 ? "r+" : "w");
+    await using file = await open(paths.archive, fromBytes > 0 ? "r+" : "w");
     await file.truncate(fromBytes);
     for await (const chunk of response.body ?? []) {
       timer.refresh();
@@ -78,19 +78,19 @@ export async function downloadArchive(
   }
 }
 
-async function findPart(url: string, place: RestoreLocation) {
-  const { data: origin } = originSchema.safeParse(await readJson(place.origin));
+async function findPart(url: string, paths: RestoreLocation) {
+  const { data: origin } = originSchema.safeParse(await readJson(paths.origin));
   if (origin?.url !== url) return { sizeBytes: 0, headers: {} };
-  const sizeBytes = await countDownloadedBytes(place);
+  const sizeBytes = await countDownloadedBytes(paths);
   const rangeCondition = origin.etag === undefined ? {} : { "if-range": origin.etag };
   return { sizeBytes, headers: sizeBytes === 0 ? {} : { range: `bytes=${sizeBytes}-`, ...rangeCondition } };
 }
 
-async function rememberOrigin(place: RestoreLocation, url: string, response: Response): Promise<void> {
+async function rememberOrigin(paths: RestoreLocation, url: string, response: Response): Promise<void> {
   const etag = response.headers.get("etag") ?? undefined;
   // A weak validator does not guarantee identical bytes (RFC 9110, section 8.8.1).
   const strong = etag?.startsWith("W/") === true ? undefined : etag;
-  await replaceFile(place.origin, JSON.stringify({ url, etag: strong }), { mode: 0o600 });
+  await replaceFile(paths.origin, JSON.stringify({ url, etag: strong }), { mode: 0o600 });
 }
 
 /** Reads the byte offset at which the response starts: the requested offset, or 0 if the server sends the whole archive. */

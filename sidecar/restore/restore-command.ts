@@ -75,43 +75,43 @@ async function restore(settings: RestoreSettings, dependencies: RestoreDependenc
   const { family: name, dataPath } = settings;
   const family =
     name === undefined ? resolveNodeLayout({ workspace: dirname(resolve(dataPath)) }).family : findFamily(name);
-  const place = locateRestore(dataPath, family.snapshotDirectory);
+  const paths = locateRestore(dataPath, family.snapshotDirectory);
   const sha256 = settings.archive.sha256?.toLowerCase();
-  const marker = await readMarker(place);
+  const marker = await readMarker(paths);
   if (marker !== undefined) {
     log.info(
       { event: "restore-leftover", marker },
-      `${place.dataPath} was already restored at ${marker.at}; nothing to do`,
+      `${paths.dataPath} was already restored at ${marker.at}; nothing to do`,
     );
     return "restored-before";
   }
-  if (place.part === undefined && !(await isEmpty(place.target))) return await keepData(place, sha256, dependencies);
-  await requireReplaceable(place, family, settings.replace);
-  log.info({ event: "restore-begun" }, `restoring ${place.dataPath} from ${stripQuery(settings.archive.url)}`);
-  const found = await downloadWithRetries(settings, place, dependencies);
+  if (paths.part === undefined && !(await isEmpty(paths.target))) return await keepData(paths, sha256, dependencies);
+  await requireReplaceable(paths, family, settings.replace);
+  log.info({ event: "restore-begun" }, `restoring ${paths.dataPath} from ${stripQuery(settings.archive.url)}`);
+  const found = await downloadWithRetries(settings, paths, dependencies);
   if (sha256 === undefined) {
     log.warn(
       { event: "restore-unverified", sha256: found },
       `no checksum given (GATEHOUSE_RESTORE_ARCHIVE_SHA256), so the archive is not verified; its SHA-256 is ${found}`,
     );
   } else if (found !== sha256) {
-    await deleteArchive(place);
+    await deleteArchive(paths);
     throw new RestoreError(
       `${stripQuery(settings.archive.url)} has the SHA-256 ${found}, expected ${sha256}; nothing was unpacked. Correct the checksum or the URL`,
     );
   }
-  await clearTree(place);
-  await rejectFullDisk(place);
-  await unpackArchive(settings, place, dependencies);
+  await clearTree(paths);
+  await rejectFullDisk(paths);
+  await unpackArchive(settings, paths, dependencies);
   log.info({ event: "restore-progress" }, "unpacked; flushing to disk");
-  await syncTree(place.tree, dependencies.signal);
-  await requireReplaceable(place, family, settings.replace);
-  const replacedPath = await moveTreeIntoPlace(place);
-  audit.add(auditRestore(place, found, { isChecked: sha256 !== undefined }));
-  await finishRestore(place, found);
+  await syncTree(paths.tree, dependencies.signal);
+  await requireReplaceable(paths, family, settings.replace);
+  const replacedPath = await moveTreeIntoPlace(paths);
+  audit.add(auditRestore(paths, found, { isChecked: sha256 !== undefined }));
+  await finishRestore(paths, found);
   const left =
     replacedPath === undefined ? "" : `; the previous data is in ${replacedPath}; remove it when you no longer need it`;
-  log.info({ event: "restore-done" }, `restored ${place.target}${left}`);
+  log.info({ event: "restore-done" }, `restored ${paths.target}${left}`);
   return "restored";
 }
 
@@ -131,33 +131,33 @@ function auditRestore(
  * elsewhere has none.
  */
 async function keepData(
-  place: RestoreLocation,
+  paths: RestoreLocation,
   sha256: string | undefined,
   { log, audit }: RestoreDependencies,
 ): Promise<RestoreOutcome> {
-  if ((await countDownloadedBytes(place)) > 0) {
-    audit.add(auditRestore(place, sha256, { isChecked: sha256 !== undefined }));
-    await finishRestore(place, sha256 ?? "unchecked");
-    log.info({ event: "restore-done" }, `restored ${place.dataPath}`);
+  if ((await countDownloadedBytes(paths)) > 0) {
+    audit.add(auditRestore(paths, sha256, { isChecked: sha256 !== undefined }));
+    await finishRestore(paths, sha256 ?? "unchecked");
+    log.info({ event: "restore-done" }, `restored ${paths.dataPath}`);
     return "restored-before";
   }
-  log.info({ event: "restore-leftover" }, `${place.dataPath} is not empty; nothing was restored`);
+  log.info({ event: "restore-leftover" }, `${paths.dataPath} is not empty; nothing was restored`);
   return "not-empty";
 }
 
 async function downloadWithRetries(
   settings: RestoreSettings,
-  place: RestoreLocation,
+  paths: RestoreLocation,
   dependencies: DownloadDependencies,
 ): Promise<string> {
   let fruitless = 0;
   for (;;) {
-    const bytesBefore = await countDownloadedBytes(place);
+    const bytesBefore = await countDownloadedBytes(paths);
     try {
-      return await downloadArchive(settings, place, dependencies);
+      return await downloadArchive(settings, paths, dependencies);
     } catch (error) {
       if (!(error instanceof RestoreError) || !error.retryable) throw error;
-      fruitless = (await countDownloadedBytes(place)) > bytesBefore ? 0 : fruitless + 1;
+      fruitless = (await countDownloadedBytes(paths)) > bytesBefore ? 0 : fruitless + 1;
       if (fruitless >= settings.attempts) {
         throw new RestoreError(
           `${error.message}, ${fruitless} times in a row; check the server, then rerun the command`,
@@ -177,11 +177,11 @@ async function downloadWithRetries(
 }
 
 /** Rejects a disk whose free space is smaller than the archive, before hours of unpacking: the unpacked tree is at least as large as the archive. */
-async function rejectFullDisk(place: RestoreLocation): Promise<void> {
-  const { freeBytes } = await readDiskSpace(dirname(place.tree));
-  const neededBytes = await countDownloadedBytes(place);
+async function rejectFullDisk(paths: RestoreLocation): Promise<void> {
+  const { freeBytes } = await readDiskSpace(dirname(paths.tree));
+  const neededBytes = await countDownloadedBytes(paths);
   if (freeBytes >= neededBytes) return;
   throw new RestoreError(
-    `${dirname(place.dataPath)} has ${freeBytes} bytes free, but the archive alone has ${neededBytes}; expand the volume`,
+    `${dirname(paths.dataPath)} has ${freeBytes} bytes free, but the archive alone has ${neededBytes}; expand the volume`,
   );
 }

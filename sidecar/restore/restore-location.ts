@@ -111,9 +111,9 @@ async function findUser(directory: string): Promise<number | undefined> {
   return undefined;
 }
 
-export async function finishRestore(place: RestoreLocation, sha256: string): Promise<void> {
-  await replaceFile(place.marker, `${JSON.stringify({ sha256, at: new Date().toISOString() })}\n`, { mode: 0o644 });
-  await deleteArchive(place);
+export async function finishRestore(paths: RestoreLocation, sha256: string): Promise<void> {
+  await replaceFile(paths.marker, `${JSON.stringify({ sha256, at: new Date().toISOString() })}\n`, { mode: 0o644 });
+  await deleteArchive(paths);
 }
 
 export async function countDownloadedBytes({ archive }: RestoreLocation): Promise<number> {

@@ -16,7 +16,7 @@ const allowedTypes = new Set(["File", "OldFile", "ContiguousFile", "Directory"])
 /** @throws {RestoreError} for a link, a path outside the tree, too much data, or a file that is no archive. */
 export async function unpackArchive(
   settings: UnpackSettings,
-  place: Pick<RestoreLocation, "archive" | "tree" | "part">,
+  paths: Pick<RestoreLocation, "archive" | "tree" | "part">,
   { log, signal }: Readonly<{ log: Logger; signal: AbortSignal }>,
 ): Promise<void> {
   const progress = createProgress("unpack", { everyMs: settings.progressMs }, log);
@@ -24,12 +24,12 @@ export async function unpackArchive(
   // Imported only here because loading it would slow down every sidecar start, and few sidecars ever unpack an archive.
   const { extract } = await import("tar");
   const extraction = extract({
-    cwd: place.tree,
+    cwd: paths.tree,
     strip: settings.archive.strip,
     preserveOwner: false,
     strict: true,
     filter: (path, entry) => {
-      const why = checkEntry(path, entry as ArchiveEntry, { ...settings, part: place.part }, progress);
+      const why = checkEntry(path, entry as ArchiveEntry, { ...settings, part: paths.part }, progress);
       if (why !== undefined) rejection.abort(new RestoreError(why));
       return why === undefined;
     },
@@ -44,7 +44,7 @@ export async function unpackArchive(
   });
   try {
     const ends = AbortSignal.any([signal, rejection.signal]);
-    await pipeline(createReadStream(place.archive), await createDecompressor(place.archive), untilEnd, extraction, {
+    await pipeline(createReadStream(paths.archive), await createDecompressor(paths.archive), untilEnd, extraction, {
       signal: ends,
     });
   } catch (cause) {

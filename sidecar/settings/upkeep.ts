@@ -140,7 +140,7 @@ export const restartSection = section({
   healthyWithinMs: milliseconds
     .default(120_000)
     .describe("Time from the first response after a restart within which the node's height must advance"),
-  /** Time after that within which metrics must reach the Pushgateway, if one is configured. */
+  /** Time after `healthyWithinMs` within which metrics must reach the Pushgateway, if one is configured. */
   metricsWithinMs: fixed(120_000),
   hungAfterMs: nonNegativeInteger
     .max(86_400_000)

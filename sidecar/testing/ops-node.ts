@@ -59,8 +59,8 @@ const prelude = `
 `;
 
 /**
- * Behaves like the public family's: passes its output on to the node, waits for nothing, exits with 0, and kills every process whose
- * command line contains the name.
+ * Like the public family's `ops`, passes its output on to the node, waits for nothing, exits with 0, and kills every process whose command
+ * line contains the name.
  */
 const opsProgram = (name: string) => `#!/bin/sh
 echo "$@" >>../ops.log
@@ -82,7 +82,7 @@ esac
 exit 0
 `;
 
-/** Copies Node once to the file system of all tests' workspaces, so that each can have a link to it. */
+/** Copies the Node.js binary once to the file system that holds the test workspaces, so that each can link to it. */
 function copyNodeProgram(): string {
   const program = join(tmpdir(), `gatehouse-${basename(process.execPath)}-${process.version}`);
   if (existsSync(program)) return program;

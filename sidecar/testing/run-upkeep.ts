@@ -40,7 +40,7 @@ export type RunningUpkeep = AsyncDisposable &
     /** Reads a metric without labels; NaN if it has no value. */
     metric: (name: string) => Promise<number>;
     stateDirectory: string;
-    /** Where its commands connect. */
+    /** Address to which its commands connect. */
     target: ControlTarget;
     /** Counts how often node.conf was corrected. */
     corrections: () => Promise<number>;

@@ -2,7 +2,7 @@ import type { Environment } from "#daemon/settings/environment.ts";
 import type { FakeNode } from "./fake-node.ts";
 import { testProfile } from "./node-profile.ts";
 
-/** Settings of every sidecar in a test: it acts, listens on free ports, and gives up on a restart after seconds. */
+/** Settings of every sidecar in a test: it acts, listens on free ports, and gives up on a restart within seconds. */
 export function buildEnvironment(
   { workspace, httpUrl }: Pick<FakeNode, "workspace" | "httpUrl">,
   more: Environment = {},

@@ -80,7 +80,7 @@ export function startWatchedVolume(
   return { time, reported, fails, metrics, condition, until, untilMessage, [Symbol.asyncDispose]: end };
 }
 
-/** Builds the space of a 500 GiB disk, or throws an error that its file system hangs. */
+/** Builds the space of a 500 GiB disk, or throws the error of a hanging file system. */
 function buildSpace(freeRatio: number | string) {
   if (typeof freeRatio === "string") throw new HangingFileSystem(freeRatio);
   const totalBytes = 500 * 2 ** 30;

@@ -3,14 +3,14 @@ import { z } from "zod";
 export const forwardStages = ["stopping", "copying", "installing", "proving", "cleaning"] as const;
 
 /**
- * Stages back to the old version, in order, once the new version may have run. The data is restored after the programs or the
- * configuration: once the only copy of it is in place, any start of the node starts the old version.
+ * Stages of a rollback, in order, if the new version may have run. The data is restored after programs and configuration: once its only
+ * copy is in place, any start of the node must start the old version.
  */
 export const rollbackStages = ["back-stopping", "back-installing", "back-data", "back-proving"] as const;
 
 /**
- * Stages back to the old version while only that version has run, on its own data. The first attempt doesn't stop the node: if it couldn't
- * be stopped before, that would fail again, and strand a working node.
+ * Stages of a rollback if only the old version has run, on its own data. The first attempt doesn't stop the node: if the stop failed
+ * before, it would fail again and strand a working node.
  */
 export const restartStages = ["back-stopping", "back-discarding", "back-restarting"] as const;
 

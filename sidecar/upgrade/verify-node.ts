@@ -12,7 +12,7 @@ export type VerificationLimits = Readonly<{
   signal?: AbortSignal;
 }>;
 
-/** Waits until `findProblem` no longer explains why a started node is not verified; throws an {@link UpgradeError} at the time limit. */
+/** Waits until `findProblem` finds no reason why a started node is not verified; throws an {@link UpgradeError} at the time limit. */
 export async function verifyNode(
   findProblem: () => Promise<string | undefined>,
   { steadyMs = 0, ...limits }: VerificationLimits,

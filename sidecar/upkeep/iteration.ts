@@ -98,7 +98,7 @@ export function createIteration(parts: UpkeepParts, watch: IterationWatch) {
   return { progress, run };
 }
 
-/** Renews the watch after a change without an event: in that case it watches a removed path, e.g. a deleted directory. */
+/** Renews the watch after a change without an event, because it then watches a removed path, e.g. a deleted directory. */
 async function renewWatch(
   { contentHash }: ConfigReading,
   isFirst: boolean,

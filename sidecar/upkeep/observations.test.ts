@@ -3,7 +3,7 @@ import { resolveVersion } from "./version/version-resolution.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { resolveNodeLayout } from "#node/layout.ts";
 import { sidecarSettings } from "../settings.ts";
-import { formatOpsRestart } from "./drivers/ops-location.ts";
+import { formatRestartCommand } from "./drivers/ops-location.ts";
 import type { ConditionReport, ConditionType } from "#status/condition.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import { createObservations, deriveConditions, type ConditionText, type Observations } from "./observations.ts";
@@ -16,7 +16,7 @@ const settings = readSettings(sidecarSettings, {
 });
 const conditionText: ConditionText = {
   mode: "adopt",
-  opsRestart: () => formatOpsRestart(settings, resolveNodeLayout(settings.node)),
+  restartCommand: () => formatRestartCommand(settings, resolveNodeLayout(settings.node)),
   command: (verb) => `npx gatehouse-evm ${verb}`,
 };
 
@@ -52,7 +52,7 @@ const info = {
   flushedVersion: 100n,
   realPruneReservedVersion: 80n,
 };
-const look = { info, nowMs: 100_000, height: 50, stalledAfterMs: 60_000 };
+const pruneCheck = { info, nowMs: 100_000, height: 50, stalledAfterMs: 60_000 };
 const progress = { reserved: 80n, sinceMs: 99_000, sinceHeight: 40 };
 const problem = { reason: "Truncated", message: "/n/node.conf:3:1 ends too soon." } as const;
 const createFailure = (reason: "WriteFailed" | "BackupFailed" | "LockFailed" | "Locked") =>
@@ -344,7 +344,7 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
 ];
 
 test("reports nothing about pruning before node_cli has printed anything", () => {
-  expect(conditions({ prune: { autoPrune: { kind: "unknown" }, progress, lastCheck: look } })).toEqual([]);
+  expect(conditions({ prune: { autoPrune: { kind: "unknown" }, progress, lastCheck: pruneCheck } })).toEqual([]);
 });
 
 describe("derives conditions from observations", () => {
@@ -384,7 +384,7 @@ test("shows no date if the sidecar may act because of its setting", () => {
 });
 
 test("advises restarting a node with the tool of its own driver", () => {
-  const given = { ...conditionText, opsRestart: () => undefined };
+  const given = { ...conditionText, restartCommand: () => undefined };
   const reportedConditions = conditions({ restarts: { settled: { rejectedEdit: "no key." } } }, given);
   expect(reportedConditions[0]?.message).toContain("manually (with its own tool)");
 });

@@ -65,7 +65,7 @@ export type ConditionText = RestartText & Readonly<{ mode: SidecarSettings["upke
 /** Derives the conditions; those not checked yet are omitted. Watches outside of reconciliation (RPC, node_cli, pushes, disk) set their own. */
 export function deriveConditions(
   seen: Omit<Observations, "process">,
-  { mode, command, opsRestart }: ConditionText,
+  { mode, command, restartCommand }: ConditionText,
 ): readonly ConditionReport[] {
   const restarts = seen.restarts.now();
   return [
@@ -74,7 +74,7 @@ export function deriveConditions(
     ...deriveConfigConditions(seen.config.now(), command),
     ...derivePauseConditions(seen.adoption.now(), restarts, { mode, command }),
     ...derivePruneConditions(seen.prune.now(), command),
-    ...deriveRestartConditions(restarts, { opsRestart }),
+    ...deriveRestartConditions(restarts, { restartCommand }),
     ...deriveUpgradeConditions(seen.upgrade.now()),
     ...deriveDataConditions(seen.data.now()),
   ];

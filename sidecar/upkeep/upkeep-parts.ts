@@ -21,7 +21,7 @@ import { createCorrectionRate, createEditRate } from "./config/correction-rate.t
 import { findNode } from "./config/node-location.ts";
 import { createNodeProcesses } from "./drivers/host-processes.ts";
 import { guardDriver, guardNodeCli } from "./drivers/guarded-driver.ts";
-import { formatOpsRestart } from "./drivers/ops-location.ts";
+import { formatRestartCommand } from "./drivers/ops-location.ts";
 import { selectDriver, selectNodeCli } from "./drivers/select-driver.ts";
 import { observeAll, type Observations } from "./observations.ts";
 import { buildPushIdentity } from "./pushgateway/evaluate-pushes.ts";
@@ -50,8 +50,8 @@ export type UpkeepDependencies = Readonly<{
 export type UpkeepParts = Awaited<ReturnType<typeof createUpkeepParts>>;
 
 /**
- * Creates the parts of one upkeep: its node, observations, rates and authority. `signal`: aborted when the upkeep stops; `wake`: requests
- * a reconcile.
+ * Creates the parts of one upkeep: its node, observations, rates and authority. `signal` aborts when the upkeep stops; `wake`: requests a
+ * reconcile.
  *
  * @throws {StartupError} when the settings specify no node.
  */
@@ -64,8 +64,8 @@ export async function createUpkeepParts(
   const { state, clock, board, metrics } = dependencies;
   const { mode, fileTimeoutMs: withinMs } = settings.upkeep;
   const command = createCommandText(settings.upkeep);
-  const opsRestart = () => formatOpsRestart(settings, node.place.layout());
-  const seen = observeAll(state, { mode, command, opsRestart }, board);
+  const restartCommand = () => formatRestartCommand(settings, node.place.layout());
+  const seen = observeAll(state, { mode, command, restartCommand }, board);
   const { url, ...pushing } = settings.pushgateway;
   const node = await reachNode(settings, dependencies, seen, signal, wake);
   const identity = () => buildPushIdentity(seen.config.now().document, node.observer.version().version);

@@ -16,7 +16,7 @@ export type PaymentCounts = Readonly<{
 /** Payments in the last hour, or in the part of it that was observed. */
 type PaymentFigures = Omit<z.output<typeof statusPayments>, "service">;
 
-/** Outcomes that are not rejections: a verified payment, a seller's check of its terms with an invented one, a sale delivered again. */
+/** Outcomes that are not rejections: a verified payment, a seller's check of its terms with a dummy payment, a sale delivered again. */
 const uncounted = new Set(["", "valid", "terms_check", "replayed"]);
 
 /** Max number of rejection reasons that are counted separately; a facilitator has some thirty. */

@@ -5,7 +5,7 @@ import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { listChildren } from "../support/list-children.ts";
 import { startService } from "../support/service-process.ts";
 
-test("a handed-over service gets its own secrets, and no other service's", async () => {
+test("a hot-restarted service gets its own secrets, and no other service's", async () => {
   const directory = await makeTestDirectory();
   const settings = join(directory, "gateway.json5");
   await writeFile(settings, JSON.stringify({ node: { httpUrl: "http://127.0.0.1:9", chainId: 1672 } }));

@@ -28,7 +28,7 @@ it.each(["/metrics", "/readyz", "/livez"])("the public port does not serve %s", 
   expect([response.status, await response.json()]).toEqual([404, { error: `no such route: GET ${path}` }]);
 });
 
-it("the admin port reports readiness and counts requests of the public port", async () => {
+it("the admin port reports readiness and counts requests to the public port", async () => {
   await fetch(`${shop.origin}/data`);
   await until("it is ready", generousMs, async () => (await fetch(`${shop.operationsUrl}/readyz`)).status === 200);
   expect(await (await fetch(`${shop.operationsUrl}/readyz`)).json()).toMatchObject({

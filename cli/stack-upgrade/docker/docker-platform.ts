@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { PlatformError, type StackPlatform, type StackWork, type PlatformCheck } from "../stack-platform.ts";
+import { PlatformError, type StackPlatform, type StackTask, type PlatformCheck } from "../stack-platform.ts";
 import type { DockerTarget } from "../stack-record.ts";
 import { formatDockerCommand } from "../stack-commands.ts";
 import { ownerLabel, type Engine, type EngineContainer } from "./engine.ts";
@@ -75,7 +75,7 @@ export function createDockerPlatform(
 async function removeStrays(
   prefix: string,
   engine: Engine,
-  { pulumi, say }: Pick<StackWork, "pulumi" | "say">,
+  { pulumi, say }: Pick<StackTask, "pulumi" | "say">,
 ): Promise<boolean> {
   const known = new Set((await pulumi.readIds("docker:index/container:Container")).values());
   const made = ["node", "node-prime", "node-conf", "sidecar", "sidecar-files", "sidecar-live", "sidecar-secrets"];

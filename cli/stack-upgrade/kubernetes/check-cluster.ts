@@ -14,7 +14,7 @@ type KubernetesLocation = Readonly<{ prefix: string; target: KubernetesTarget }>
 const workspace = "/data";
 
 /** Permissions needed by all steps of an upgrade and its rollback. Missing permissions must be detected before the node is stopped. */
-const neededRights = [
+const requiredPermissions = [
   ...["get", "patch"].map((verb) => `${verb} statefulsets.apps`),
   ...["get", "create", "patch", "delete"].map((verb) => `${verb} pods`),
   "get pods/log",
@@ -26,11 +26,11 @@ const neededRights = [
 export async function checkCluster(location: KubernetesLocation, cluster: Cluster): Promise<PlatformCheck> {
   const { namespace, context } = location.target;
   const emptyCheck = { warnings: [], toolImage: undefined, conf: undefined, copyWords: "" };
-  const missingRights = await cluster.findMissingRights(neededRights);
-  if (missingRights.length > 0) {
+  const missingPermissions = await cluster.findMissingPermissions(requiredPermissions);
+  if (missingPermissions.length > 0) {
     const where = `in the namespace ${namespace}${context === undefined ? "" : ` of ${context}`}`;
     const advice = "have the permission granted, or use another context of the kubeconfig";
-    return { ...emptyCheck, problems: missingRights.map((right) => `you may not ${right} ${where}; ${advice}`) };
+    return { ...emptyCheck, problems: missingPermissions.map((right) => `you may not ${right} ${where}; ${advice}`) };
   }
   const workload = await findWorkload(cluster);
   const problems = [

@@ -70,12 +70,12 @@ export function createKubectlCluster(
     create: async (object: ClusterObject) =>
       (await runIfAllowed(alreadyExists, ["create", "--filename=-", byManager], object)) !== undefined,
     /** Finds those of the permissions, such as `get pods/log`, that the caller lacks. */
-    findMissingRights: async (rights: readonly string[]) => {
-      const items = rights.map((right) => buildReview(right, namespace));
+    findMissingPermissions: async (permissions: readonly string[]) => {
+      const items = permissions.map((permission) => buildReview(permission, namespace));
       // As JSON, kubectl would print the responses one after the other, not as a list.
       const args = ["create", "--filename=-", '--output=jsonpath={.status.allowed}{"\\n"}'];
       const reviewResults = (await run(args, { apiVersion: "v1", kind: "List", items })).trim().split("\n");
-      return rights.filter((_, at) => reviewResults[at] !== "true");
+      return permissions.filter((_, at) => reviewResults[at] !== "true");
     },
     /** No-op if no object has that name. */
     patch: async (kind: ClusterKind, name: string, { type, change }: ClusterPatch): Promise<void> => {
@@ -92,8 +92,8 @@ export function createKubectlCluster(
 }
 
 /** Builds a SelfSubjectAccessReview, which the cluster does not store, of a permission such as `get pods/log` or `get statefulsets.apps`. */
-function buildReview(right: string, namespace: string) {
-  const [, verb, resource, group, subresource] = /^(\w+) (\w+)(?:\.([\w.]+))?(?:\/(\w+))?$/.exec(right) ?? [];
+function buildReview(permission: string, namespace: string) {
+  const [, verb, resource, group, subresource] = /^(\w+) (\w+)(?:\.([\w.]+))?(?:\/(\w+))?$/.exec(permission) ?? [];
   return {
     apiVersion: "authorization.k8s.io/v1",
     kind: "SelfSubjectAccessReview",

@@ -1,7 +1,7 @@
 import { systemClock } from "#daemon/clock.ts";
 import { pause } from "#daemon/time.ts";
 import { formatKubectlCommand } from "../stack-commands.ts";
-import type { StackPlatform, StackWork } from "../stack-platform.ts";
+import type { StackPlatform, StackTask } from "../stack-platform.ts";
 import type { KubernetesTarget, StackRecord } from "../stack-record.ts";
 import { checkCluster } from "./check-cluster.ts";
 import { restoreClaim, takeSnapshot } from "./claim-snapshot.ts";
@@ -83,7 +83,7 @@ export function createKubernetesPlatform(
 async function refreshNode(
   namespace: string,
   { limits }: StackRecord,
-  { pulumi, say }: Pick<StackWork, "pulumi" | "say">,
+  { pulumi, say }: Pick<StackTask, "pulumi" | "say">,
 ): Promise<boolean> {
   const known = await pulumi.readIds("kubernetes:apps/v1:StatefulSet");
   const urns = [...known].flatMap(([urn, id]) => (id === `${namespace}/${names.workload}` ? [urn] : []));

@@ -100,7 +100,7 @@ function createState(kind: StackTarget["kind"]): WorldState {
     lockedBy: undefined,
     processes: new Map(),
     nextPid: 100,
-    looks: 0,
+    checkCount: 0,
     copyMs: 100,
     updateMs: 200,
     quietMs: 0,

@@ -70,7 +70,7 @@ export function createWorldCluster(parts: WorldParts): Cluster {
     },
     list: async (shape) => (cluster.snapshot === undefined ? [] : [shape.parse(cluster.snapshot.object)]),
     serves: async () => cluster.servesSnapshots,
-    findMissingRights: async (rights) =>
+    findMissingPermissions: async (rights) =>
       rights.filter((right) => cluster.forbidden.some((resource) => right.split(" ")[1] === resource)),
     create: (object) => kills.change(() => createObject(parts, object)),
     patch: (kind, _, patch) => kills.change(() => void updateObject(parts, kind, patch)),

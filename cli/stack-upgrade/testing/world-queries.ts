@@ -7,7 +7,7 @@ export function createWorldQueries({ state, newVersion, time, meet }: WorldParts
       const node = state.containers.get(names.node);
       const isNew = node?.image === newImage;
       if (state.containers.get(names.sidecar)?.running !== true) return { ok: false, message: "no sidecar responds" };
-      state.looks += 1;
+      state.checkCount += 1;
       const isQuiet = time.clock.monotonicMs() < state.nodeStartedMs + state.quietMs;
       const isResponding = node?.running === true && !(isNew && newVersion === "silent") && !isQuiet;
       const binaryVersion = isNew && newVersion !== "another version" ? "0.17.0" : "0.16.2";
@@ -15,7 +15,7 @@ export function createWorldQueries({ state, newVersion, time, meet }: WorldParts
       const said: SidecarStatus = {
         node: {
           answers: isResponding,
-          height: 101 + state.looks,
+          height: 101 + state.checkCount,
           ...(newVersion === "reports no version" ? {} : { binaryVersion }),
         },
         conditions: types.map((type) => ({

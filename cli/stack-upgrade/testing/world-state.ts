@@ -69,7 +69,7 @@ export type WorldState = {
   processes: Map<number, WorldTask>;
   nextPid: number;
   /** Number of checks so far; the chain advances with each. */
-  looks: number;
+  checkCount: number;
   /** Durations of a copy, an update, and a node's silence after its start. */
   copyMs: number;
   updateMs: number;

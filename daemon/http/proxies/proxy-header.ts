@@ -70,13 +70,13 @@ function readVersion2(bytes: Buffer): ProxyHeaderReading {
   const length = bytes.readUInt16BE(14);
   const endsAt = fixedBytes + length;
   const isLocal = command === 0x20;
-  const place = addressedFamilies.get(family);
+  const sizes = addressedFamilies.get(family);
   if (!isLocal && command !== 0x21) return malformedHeader;
-  if (place === undefined && !unaddressedFamilies.has(family)) return malformedHeader;
-  if (endsAt > proxyHeaderBytes || (!isLocal && place !== undefined && length < place.all)) return malformedHeader;
+  if (sizes === undefined && !unaddressedFamilies.has(family)) return malformedHeader;
+  if (endsAt > proxyHeaderBytes || (!isLocal && sizes !== undefined && length < sizes.all)) return malformedHeader;
   if (bytes.length < endsAt) return partial;
-  if (isLocal || place === undefined) return { kind: "whole", endsAt, source: undefined };
-  const source = ipaddr.fromByteArray([...bytes.subarray(fixedBytes, fixedBytes + place.source)]).toString();
+  if (isLocal || sizes === undefined) return { kind: "whole", endsAt, source: undefined };
+  const source = ipaddr.fromByteArray([...bytes.subarray(fixedBytes, fixedBytes + sizes.source)]).toString();
   return { kind: "whole", endsAt, source };
 }
 

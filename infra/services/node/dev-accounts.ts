@@ -34,7 +34,7 @@ export function findStackSecret(
   return config.stackSecret ?? findSignerKey(config);
 }
 
-/** Returns whether the facilitator's own settings have signing keys that this stack does not: of AWS KMS, or from a program. */
+/** Returns whether the facilitator's own settings specify signing keys that the stack doesn't contain: in AWS KMS, or from a program. */
 export function hasRemoteSigner({ settings }: Pick<StackConfig, "settings">): boolean {
   const [kmsKeys, command] = ["kmsKeys", "command"].map((key) =>
     findRenderedValue(settings.facilitator ?? {}, ["signer", key]),

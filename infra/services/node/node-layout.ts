@@ -38,7 +38,7 @@ export const confVolume: VolumeSpec = { ...workspace, directory: "conf", path: `
  * Returns the location of a real node's configuration file: the path of its family if the image's entry point copies the programs to the
  * workspace, otherwise {@link confVolume}, with a link in the node's working directory.
  */
-export function locateConf({ image, configPlaces: [place] }: NodeFamily): string {
+export function locateConf({ image, configPaths: [place] }: NodeFamily): string {
   return image.programs === "entry-point" ? `${workspaceDirectory}/${place}` : `${confVolume.path}/node.conf`;
 }
 

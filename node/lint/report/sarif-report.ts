@@ -13,7 +13,10 @@ export type SarifOptions = Readonly<{
 
 const names = Object.keys(lintRules);
 
-/** Formats findings as SARIF 2.1.0 (OASIS Standard, 2020), for code scanning and editors. Includes nothing machine-specific, so equal files give equal logs. */
+/**
+ * Formats findings as SARIF 2.1.0 (OASIS Standard, 2020), for code scanning and editors. Includes nothing machine-specific: a file gives
+ * the same log anywhere.
+ */
 export function formatSarifReport(files: readonly LintedFile[], options: SarifOptions): Log {
   const page = `${options.docsUrl.replace(/\/+$/, "")}/lint.md`;
   const notifications = files.flatMap((file): Notification[] => {

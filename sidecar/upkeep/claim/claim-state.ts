@@ -209,7 +209,7 @@ const ordinal = /^(.+)-(\d{1,4})$/;
 
 function isDifferentHost(one: NodeHost, other: NodeHost): boolean {
   if (one.kind !== other.kind || one.name === other.name) return false;
-  // A machine's name may change, with its container or by its owner; a container's name never does.
+  // A machine's name changes if its container is recreated or its owner renames it; a container's name never changes.
   if (one.kind !== "pod") return one.kind === "container";
   const [a, b] = [ordinal.exec(one.name), ordinal.exec(other.name)];
   return a !== null && b !== null && a[1] === b[1];

@@ -94,7 +94,7 @@ export async function compareConfig(
   }
 }
 
-/** Retains good content. Only reports a failure, because a failure must not prevent the completion of a restart that left the node down. */
+/** Retains good content. A failure is only reported: it must not prevent the completion of a restart that left the node down. */
 async function saveGoodConfig(
   { bytes, contentHash }: UsableReading,
   { config, versions, state }: ConfigContext,

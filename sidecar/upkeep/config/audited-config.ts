@@ -10,7 +10,7 @@ import type { ConfigVersions } from "./config-versions.ts";
 const brokenForMs = 2_000;
 
 /**
- * Reports each content that the sidecar neither wrote nor reported, once, but not the first one.
+ * Reports, once, each content except the first that the sidecar neither wrote nor reported before.
  *
  * @param auditedBefore what was reported before the read.
  * @param unchangedForMs time for which the file has had this content.

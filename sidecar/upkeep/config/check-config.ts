@@ -37,7 +37,7 @@ export async function checkConfig(
   metrics.configValid(reading.ok);
   const say = (validity: ConfigValidity) => config.note({ validity });
   if (reading.ok) {
-    // An earlier comparison doesn't apply to new content, and the problem is reported until the comparison of this content.
+    // An earlier comparison doesn't apply to new content, so the problem is reported until this content has been compared.
     if (config.now().validity?.ok === false) config.note({ comparison: undefined });
     say({ ok: true, path: place.layout().configPath });
     return { again: false };

@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 
 /** Returns the operator's message about a file with this content. */
-async function wordsAbout(content: string | Uint8Array): Promise<string> {
+async function getMessageAbout(content: string | Uint8Array): Promise<string> {
   await writeFile(path, content);
   const reading = await readConfigFile(path, limitBytes);
   return reading.ok ? "usable" : reading.problem.message.replace(path, "node.conf");
@@ -28,7 +28,7 @@ async function hashOf(text: string): Promise<string | undefined> {
 }
 
 /** Reads as an unprivileged user, because root can read everything. */
-async function withoutRootsRights<T>(work: () => Promise<T>): Promise<T> {
+async function withoutRootPermissions<T>(work: () => Promise<T>): Promise<T> {
   if (process.getuid?.() !== 0) return work();
   process.seteuid?.(65_534);
   try {
@@ -67,22 +67,22 @@ describe("reports what is wrong with an unusable node.conf", () => {
       "node.conf is an array; restore it from a backup, or write a JSON object with a chain object.",
     ],
   ])("%s", async (_, content, words) => {
-    expect(await wordsAbout(content)).toBe(words);
+    expect(await getMessageAbout(content)).toBe(words);
   });
 
   test("that is binary", async () => {
-    expect(await wordsAbout("{\n\n\0}\n")).toBe(
+    expect(await getMessageAbout("{\n\n\0}\n")).toBe(
       "node.conf:3:1 is not text: it contains a zero byte; restore it from a backup.",
     );
     const words =
       "is not UTF-8 text (byte 0xff); convert it (`iconv -f latin1 -t utf8`, if it is Latin-1), or restore it from a backup.";
-    expect(await wordsAbout(Uint8Array.of(0x7f, 0x45, 0x4c, 0x46, 0xff, 0xfe))).toBe(`node.conf:1:5 ${words}`);
-    expect(await wordsAbout(Buffer.from('{"chain": {},\n "a": "\xff"}', "latin1"))).toBe(`node.conf:2:8 ${words}`);
+    expect(await getMessageAbout(Uint8Array.of(0x7f, 0x45, 0x4c, 0x46, 0xff, 0xfe))).toBe(`node.conf:1:5 ${words}`);
+    expect(await getMessageAbout(Buffer.from('{"chain": {},\n "a": "\xff"}', "latin1"))).toBe(`node.conf:2:8 ${words}`);
   });
 
   test("that is not UTF-8 in comments only: it is usable", async () => {
-    expect(await wordsAbout(Buffer.from('{"chain": {}} // r\xe9seau', "latin1"))).toBe("usable");
-    expect(await wordsAbout(Buffer.from("{chain: {}} /* r\xe9seau */", "latin1"))).toBe("usable");
+    expect(await getMessageAbout(Buffer.from('{"chain": {}} // r\xe9seau', "latin1"))).toBe("usable");
+    expect(await getMessageAbout(Buffer.from("{chain: {}} /* r\xe9seau */", "latin1"))).toBe("usable");
   });
 
   test("of 100 MB, without reading it", async () => {
@@ -137,7 +137,7 @@ describe("reports what is wrong with an unusable node.conf", () => {
     await writeFile(path, "{}");
     await chmod(path, 0o000);
     await chmod(directory, 0o755);
-    const reading = await withoutRootsRights(() => readConfigFile(path, limitBytes));
+    const reading = await withoutRootPermissions(() => readConfigFile(path, limitBytes));
     expect(reading).toMatchObject({
       ok: false,
       problem: {

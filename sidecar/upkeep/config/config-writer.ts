@@ -51,7 +51,7 @@ export async function writeConfig(
     await removeTemporaryFilesOf(target);
     let attributesLost: string | undefined;
     await replaceFile(target, write.content, {
-      // A deleted node.conf is written for the node, whose user may not be the sidecar's.
+      // A missing node.conf is created for the node, whose user may not be the sidecar's.
       mode: "as-directory",
       copyAttributes: async (from, to) => {
         attributesLost = await copyAttributes(from, to);

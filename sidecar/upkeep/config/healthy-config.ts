@@ -17,7 +17,7 @@ import {
   type NodeValues,
 } from "#node/conf/node-values.ts";
 
-/** Identifies earlier files with the data, keys and ports with which the node last ran. */
+/** What identifies an earlier file as this node's: the data, keys and ports with which the node last ran. */
 type EarlierDependencies = Readonly<{
   versions: Pick<ConfigVersions, "recall">;
   state: Readonly<{ nodeValues: Pick<UpkeepState["nodeValues"], "get"> }>;

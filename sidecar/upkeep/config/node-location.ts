@@ -10,7 +10,7 @@ import { readConfigWithDeadline } from "./config-file.ts";
 
 export type NodeLocation = ReturnType<typeof findNode>;
 
-/** Outcome of following a node. `doubt`: the version's own layout doesn't exist, so either the location or the version is uncertain. */
+/** Outcome of a location's update. `doubt`: the version's own layout doesn't exist, so either the location or the version is uncertain. */
 type FollowOutcome = Readonly<{ moved: boolean; doubt?: string }>;
 
 /** @throws {StartupError} when the settings specify no node. */
@@ -78,7 +78,7 @@ export function findNode(
 
 /** Keeps the family of a node that has a configuration, and its path if the family has several. */
 function selectFamily({ family, configPath }: NodeLayout): Pick<NodeLayoutSettings, "family" | "configPath"> {
-  return { family: family.name, ...(family.configPlaces.length > 1 ? { configPath } : {}) };
+  return { family: family.name, ...(family.configPaths.length > 1 ? { configPath } : {}) };
 }
 
 function describeDoubt(version: NodeVersion | undefined, next: NodeLayout, { binDirectory }: NodeLayout): string {

@@ -8,13 +8,13 @@ const maxMs = 500;
 const { configLimitBytes } = upkeepSection.parse({});
 
 /** A text of the maximum size: one numbered piece, repeated. */
-function filled(cpuBefore: string, piece: (at: number) => string, after: string): string {
+function filled(before: string, piece: (at: number) => string, after: string): string {
   const pieces: string[] = [];
-  let bytes = cpuBefore.length + after.length;
+  let bytes = before.length + after.length;
   for (let at = 0; ; at += 1) {
     const next = piece(at);
     bytes += next.length;
-    if (bytes > configLimitBytes) return cpuBefore + pieces.join("") + after;
+    if (bytes > configLimitBytes) return before + pieces.join("") + after;
     pieces.push(next);
   }
 }

@@ -33,7 +33,7 @@ export type Confirmation = Readonly<{
 
 type ConfirmationQuestion = Readonly<{ question: string; rejected: string }>;
 
-/** Whether the command has `--yes` or the operator confirms. If neither, prints that, and how to confirm without a terminal. */
+/** Whether the command has `--yes` or the operator confirms. Otherwise, prints how to confirm without a terminal. */
 export async function isConfirmed(
   { question, rejected }: ConfirmationQuestion,
   { yes, confirm }: Confirmation,

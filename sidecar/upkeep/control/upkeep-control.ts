@@ -92,10 +92,7 @@ export function createUpkeepControl(parts: UpkeepParts) {
   const nameOwn = <Answer extends object>(answer: Answer) => withNodeNames(answer, place.layout());
   return {
     view: () => nameOwn(buildView()),
-    /**
-     * Lifts a pause, retries what failed, assumes that any competing writer of node.conf has stopped, and has a rejected edit checked
-     * again.
-     */
+    /** Lifts a pause, retries what failed, assumes that any competing writer of node.conf has stopped, and checks a rejected edit again. */
     resume: (requester: Requester = "command") => nameOwn(resume(requester)),
     restart: (requester: Requester = "command") => nameOwn(restart(requester)),
     adopt: (digest: string, requester: Requester = "command") => nameOwn(adopt(digest, requester)),

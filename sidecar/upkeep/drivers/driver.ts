@@ -48,7 +48,7 @@ export async function readStart(driver: NodeDriver | undefined, signal: AbortSig
   return nodeStart ?? "unknown";
 }
 
-/** Rethrows an error, except that the driver can't reach the node, which the restart itself reports. */
+/** Rethrows an error unless it means that the driver can't reach the node, which the restart itself reports. */
 function skipUnreachable(error: unknown): undefined {
   if (!(error instanceof DriverError)) throw error;
 }

@@ -30,7 +30,7 @@ test("does not read the connections, however many there are", async () => {
   const table = join(directory.path, "tcp");
   const rows = [row("0100007F:2171", "0A", 11), row("0100007F:2171", "06", 100)];
   await writeFile(table, `${[heading, ...rows].join("\n")}\n`);
-  // No string can hold what follows, so a function that read on would fail.
+  // The rest is too long for a string, so a function that read on would fail.
   await truncate(table, 2 ** 33);
   expect([...(await findListeningSockets(0x2171, [table]))]).toEqual(["socket:[11]"]);
 });

@@ -69,7 +69,7 @@ function createOpsCommands(options: OpsDriverOptions, locateOps: LocateOps, depe
     if (!reportedMessages.has(message)) reportRestart(message, dependencies);
     reportedMessages.add(message);
   };
-  // `ops` kills every node on the machine. Another command, such as systemctl stop, targets only its own node and asks it to exit.
+  // `ops` kills every node on the machine. Any other command, such as systemctl stop, asks only the node that it manages to exit.
   const isOps = basename(options.stop[0] ?? "") === "ops";
   const graceMs = isOps ? Math.min(stopTimeoutSeconds * 1_000, timeoutMs) : 0;
   let lockedUntilMs = 0;

@@ -5,7 +5,7 @@ import type { SidecarSettings } from "../../settings.ts";
 export type OpsLocation = Readonly<{ directory: string; start: readonly string[] }>;
 
 /** Formats the command with which an operator restarts the node; undefined with other drivers, which have their own tools. */
-export function formatOpsRestart(
+export function formatRestartCommand(
   settings: Pick<SidecarSettings, "ops" | "node" | "restart">,
   layout: NodeLayout,
 ): string | undefined {

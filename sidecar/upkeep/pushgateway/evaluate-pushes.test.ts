@@ -11,7 +11,7 @@ import {
 } from "./evaluate-pushes.ts";
 import type { PushGroup } from "./push-groups.ts";
 
-/** Checks a group that gets pushes at the given times (in intervals), four times per interval. */
+/** Checks, four times per interval, a group that gets pushes at the given times (in intervals). */
 function watched(pushedAt: (interval: number) => readonly number[]): boolean | undefined {
   let seen: PushObservations | undefined;
   const intervalSeconds = 10;

@@ -14,7 +14,7 @@ import type { ConfigReading } from "../config/config-file.ts";
 const precisionMs = 100;
 
 /**
- * Whether the running node started after node.conf got its content: shown by its port, which was closed since then, by its driver, or by
+ * Whether the running node started after node.conf got its content, as shown by its port, which was closed since then, by its driver, or by
  * its process on this machine. The sidecar's own observations are compared by the monotonic clock, the rest by file and process times
  * unless the wall clock was set. `before` requires a start earlier by more than the max response time: whatever starts a node, such as an
  * entry point, may write node.conf right before the node reads it.

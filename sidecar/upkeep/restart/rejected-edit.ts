@@ -45,14 +45,14 @@ async function judgeEdit(
   version: NodeVersion | undefined,
   context: RestartContext,
 ): Promise<EditRejection | undefined> {
-  const before = await findContentBefore(reading, context);
+  const before = await findPrecedingContent(reading, context);
   if (before === "the same") return undefined;
   const known = new Set((await findConfigFaults(before, version, context)).map(({ id }) => id));
   return (await findConfigFaults(reading.bytes, version, context)).find(({ id }) => !known.has(id));
 }
 
 /** Finds the content with which the node is known or assumed to run; "the same" if that is the current content. */
-async function findContentBefore(
+async function findPrecedingContent(
   { contentHash }: UsableReading,
   { config, restarts, process, versions, log }: RestartContext,
 ): Promise<Uint8Array | undefined | "the same"> {

@@ -65,7 +65,7 @@ export function createRestartBudget(
     record: (reason: string) => {
       const { bootId, sinceBootMs } = boot();
       const row = [Math.round(clock.wallMs()), reason, bootId ?? null, Math.round(sinceBootMs)] as const;
-      // As in the table, retains at most as many restarts as the budget allows, the newest ones.
+      // Like the table, retains only the newest restarts, at most as many as the budget allows.
       number = (number + 1) % Math.max(1, perHour);
       store.write(`restart ${number}`, {
         run: () => {

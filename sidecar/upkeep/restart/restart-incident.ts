@@ -26,8 +26,8 @@ export type RestartIncident = RestartContext & Readonly<{ driver: NodeDriver; du
 type RestartAttempt = Readonly<{ verified: Verification; startedWith?: UsableReading | undefined }>;
 
 /**
- * Restarts the node and verifies it; returns the failure. Each step is recorded on disk first, so that a killed sidecar's successor continues there.
- * A node.conf that another writer leaves half written in the meantime is restored, and the node started with it.
+ * Restarts the node and verifies it; returns the failure. Each step is recorded on disk first, so that a killed sidecar's successor
+ * continues there. If another writer leaves node.conf half written in the meantime, restores it and starts the node with it.
  */
 export async function runRestart(incident: RestartIncident): Promise<Readonly<{ failure?: string }>> {
   const { state, events, place, due, signal } = incident;
@@ -171,7 +171,7 @@ async function restartOrExplain(restart: Restart, context: RestartContext): Prom
 /** First exit status that means that the program was not found, could not be run, or was killed by a signal (POSIX, "Exit Status for Commands"). */
 const shellStatusMin = 126;
 
-/** Whether a failed start command's exit status is its own, which means that it waited for the node, which didn't start. */
+/** Whether a failed start command chose its exit status itself, which means that it waited in vain for the node to start. */
 function isOwnStatus(status = 0): boolean {
   return status > 0 && status < shellStatusMin;
 }

@@ -72,8 +72,8 @@ export function isUnread({ requestedStart }: ProcessState, contentHash: string |
   return requestedStart?.nodeStarted === "before" && requestedStart.contentHash === contentHash;
 }
 
-/** `opsRestart`: the command that restarts the node, with the `ops` driver. */
-export type RestartText = Readonly<{ opsRestart: () => string | undefined }>;
+/** `restartCommand`: the command that restarts the node, with the `ops` driver. */
+export type RestartText = Readonly<{ restartCommand: () => string | undefined }>;
 
 export function deriveRestartConditions(
   { settled, rollBack }: RestartState,
@@ -87,11 +87,11 @@ export function deriveRestartConditions(
 
 function deriveRestartSettled(
   settled: NonNullable<RestartState["settled"]>,
-  { opsRestart }: RestartText,
+  { restartCommand }: RestartText,
 ): ConditionReport<"NoRestartPending"> {
   const type = "NoRestartPending";
   const describeByHand = () => {
-    const command = opsRestart();
+    const command = restartCommand();
     return command === undefined ? "with its own tool" : `\`${command}\``;
   };
   if ("uncheckedEdit" in settled) {

@@ -12,9 +12,9 @@ import { isUnread, type StoredConfig } from "./restart-observation.ts";
 const checkAgainMs = 30_000;
 
 /**
- * Keeps the node.conf that the running node has read once the node has advanced with it, so that even the first restart can be rolled back.
- * If the node's start with it is unknown, it is stored as assumed, never over a verified one; if the node started before the content, not
- * at all.
+ * Once the running node has advanced with the node.conf that it read, stores it, so that even the first restart can be rolled back. If it
+ * is unknown whether the node read this content, stores it as assumed, never over a verified one; not at all if the node started before the
+ * content.
  */
 export async function recordRunningConfig(
   reading: ConfigReading,

@@ -56,18 +56,15 @@ test("uses the user state directory of the XDG Base Directory Specification", ()
   }
 });
 
-test.runIf(process.geteuid?.() === 0)(
-  "gives a user that no database lists, and without HOME, a directory under /",
-  () => {
-    vi.stubEnv("HOME", undefined);
-    process.seteuid?.(54_321);
-    onTestFinished(() => {
-      process.seteuid?.(0);
-      vi.unstubAllEnvs();
-    });
-    expect(findUserStateDirectory({})).toBe("/.local/state/gatehouse");
-  },
-);
+test.runIf(process.geteuid?.() === 0)("gives a user without HOME that is in no database a directory under /", () => {
+  vi.stubEnv("HOME", undefined);
+  process.seteuid?.(54_321);
+  onTestFinished(() => {
+    process.seteuid?.(0);
+    vi.unstubAllEnvs();
+  });
+  expect(findUserStateDirectory({})).toBe("/.local/state/gatehouse");
+});
 
 test("looks for a sidecar in two places if no state directory is set", () => {
   const settings = readSettings(sidecarSettings, {

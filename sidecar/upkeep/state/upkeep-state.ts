@@ -33,8 +33,8 @@ export type RestartInFlight = Readonly<{
   /** The node's instance id before the command; undefined if its driver has none. Stored under its original name. */
   incarnation?: string | undefined;
   /**
-   * Processes from the bin directory that the restart didn't start, recorded once one that it started was seen; used to notice that one's
-   * exit.
+   * Processes from the bin directory that the restart didn't start. Recorded once a process that it did start was seen, to notice that
+   * process's exit.
    */
   bystanders?: readonly number[] | undefined;
   /** Fingerprint of the configuration with which the node is known to have run before; undefined if unknown. */

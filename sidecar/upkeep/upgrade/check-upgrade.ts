@@ -22,7 +22,7 @@ import type { UpgradeContext } from "./upgrade-context.ts";
 /** Findings of the check, and the upgrade's initial record; there is no record if there are problems. */
 export type UpgradeCheck = Readonly<{ plan: RequestedUpgrade["plan"]; record: UpgradeRecord | undefined }>;
 
-/** Time limit for measuring the data, while the operator waits. */
+/** Time limit for measuring the size of the data, while the operator waits. */
 const measureWithinMs = 60_000;
 
 export async function checkUpgrade(request: UpgradeRequest, context: UpgradeContext): Promise<UpgradeCheck> {

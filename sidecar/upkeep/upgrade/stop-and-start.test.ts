@@ -5,8 +5,8 @@ import { stopNode, type StopStartContext } from "./stop-and-start.ts";
 
 const mark = { pid: 4_711, startTicks: 1 };
 
-/** `runsForLooks`: the number of checks for which its process keeps running. */
-function closed({ seen = [mark], runsForLooks = 0, fails = false, timeoutMs = 1 }) {
+/** `runsForChecks`: the number of checks for which its process keeps running. */
+function closed({ seen = [mark], runsForChecks = 0, fails = false, timeoutMs = 1 }) {
   let checkCount = 0;
   const context = makeContext({
     settings: { restart: { timeoutMs } },
@@ -20,7 +20,7 @@ function closed({ seen = [mark], runsForLooks = 0, fails = false, timeoutMs = 1 
       now: async () => seen,
       runs: async () => {
         checkCount += 1;
-        return checkCount <= runsForLooks;
+        return checkCount <= runsForChecks;
       },
     },
     health: { check: async () => ({ answers: 1, failure: { isPortClosed: true } }) },
@@ -29,13 +29,13 @@ function closed({ seen = [mark], runsForLooks = 0, fails = false, timeoutMs = 1 
 }
 
 test("does not count a node as stopped if it closed its port but is still writing", async () => {
-  const { context, checkCount } = closed({ runsForLooks: 1, timeoutMs: 20_000 });
+  const { context, checkCount } = closed({ runsForChecks: 1, timeoutMs: 20_000 });
   await stopNode(undefined, context);
   expect(checkCount()).toBe(2);
 });
 
 test("does not count a node as stopped if its process never exits", async () => {
-  const { context } = closed({ seen: [], runsForLooks: Number.POSITIVE_INFINITY });
+  const { context } = closed({ seen: [], runsForChecks: Number.POSITIVE_INFINITY });
   await expect(stopNode(mark, context)).rejects.toThrow(
     /^its process 4711 is still running 1 ms after its stop \(restart\.timeoutMs\)$/,
   );

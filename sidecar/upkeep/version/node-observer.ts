@@ -26,7 +26,7 @@ export type NodeObserverDependencies = Readonly<{
   commits: () => ReleaseCommits;
   clock: Clock;
   log: Logger;
-  /** Called after each query with the reason why nothing is known of pruning; undefined if node_cli reported PruneInfo. */
+  /** Called after each query with the reason why the pruning state is unknown; undefined if node_cli reported PruneInfo. */
   onTool: (report: ConditionReport<"Pruning"> | undefined) => void;
   onChange: () => void;
 }>;
@@ -84,7 +84,7 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
   const everyMs = Math.min(checkMs, options.intervalMs);
   const polling = poll({ ...options, name: "node_cli", failed, intervalMs: everyMs }, checkIfDue, dependencies);
   const beganMs = clock.monotonicMs();
-  /** Whether the node reported its version, or node and tool had the chance to: after an upgrade, the configured one may be outdated. */
+  /** Whether the node reported its version, or node and tool had their chance: after an upgrade, the configured one may be outdated. */
   const isReady = () => {
     const isLate = clock.monotonicMs() - beganMs > firstReportMs;
     const { version, isRunning = false } = versions.resolve();

@@ -27,7 +27,7 @@ function table({ title, rows }) {
 }
 
 /** Limits after which a call may be retried later; the tables count these calls as limited. */
-const comesAgain = new Set(["rate", "concurrency", "memory"]);
+const isRetryable = new Set(["rate", "concurrency", "memory"]);
 
 function listLimits(verb, rows) {
   const parts = rows.map(
@@ -38,7 +38,7 @@ function listLimits(verb, rows) {
 
 /** Describes which callers are rejected, and by which limit. */
 function limitedWords(limited) {
-  const [later, never] = [true, false].map((again) => limited.filter(({ limit }) => comesAgain.has(limit) === again));
+  const [later, never] = [true, false].map((again) => limited.filter(({ limit }) => isRetryable.has(limit) === again));
   return `${listLimits("Limited", later)}${listLimits("Rejected", never)}`.trim();
 }
 

@@ -42,7 +42,7 @@ describe.concurrent.each(bothPaths)("a listener that stops, on %s", (_, fastPath
     else expect(client.received()).toMatch(/HTTP\/1\.1 408 Request Timeout\r\nConnection: close\r\n\r\n$/);
   });
 
-  it("serves a request completed after the stop began, and closes the connection", async () => {
+  it("serves a request that completes after shutdown began, and closes the connection", async () => {
     await using node = await startFakeNode();
     const gateway = await start(node);
     node.respondAs(() => "late");

@@ -149,7 +149,7 @@ test("does not treat an edit made long after the node started as a backup or as 
   expect(await node.starts()).toBe(1);
 });
 
-test("counts a manual change as read after a manual restart if there is no driver", async () => {
+test("treats a manual change as loaded after a manual restart if there is no driver", async () => {
   await using node = await createFakeNode();
   await node.start();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_RESTART_DRIVER: "none" });

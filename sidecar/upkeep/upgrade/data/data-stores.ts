@@ -25,7 +25,7 @@ type Limits = Readonly<{ timeoutMs: number; signal: AbortSignal }>;
 /** File that lists this process's mounts (Linux, proc_pid_mountinfo(5)). */
 type Mounts = Readonly<{ mountsPath?: string }>;
 
-/** Finds the directories that hold a node's data, from its node.conf. Each directory is copied to a place next to it, so that a rename restores it. */
+/** Finds the directories that hold a node's data, from its node.conf. Each is copied next to itself, so that a rename restores it. */
 export async function findStores(
   document: ConfigDocument,
   { configPath, pathsDirectory, id, others }: StoreOptions,
