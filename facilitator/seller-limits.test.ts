@@ -22,11 +22,14 @@ const claim: SignedPayment = {
 };
 
 /** Opens the transfers of seller alice with these limits on the network; undefined if she may not use it. */
-function openTransfers(alice: NetworkSeller | undefined, { hasDeposit = true, spent = 0n } = {}) {
+function openTransfers(
+  alice: NetworkSeller | undefined,
+  { hasDeposit = true, spent = 0n, settled = Promise.resolve({ state: "pending", transaction: "0x44" }) } = {},
+) {
   const dailyGas = async () => [{ spent, dearest: spent, forgottenMs: 60_000 }];
   const sales = { dailyGas, isConflict: async () => false, add: async () => true } as Partial<Sales> as Sales;
   const dependencies = {
-    engine: { progress: async () => undefined, settle: async () => ({ state: "pending", transaction: "0x44" }) },
+    engine: { progress: async () => undefined, settle: () => settled },
     sellers: createSellerLimits(
       { network: "eip155:1", sellers: new Map([["alice", alice]]) },
       { sales, clock: () => 0, settlementCost: () => 1n },
@@ -63,6 +66,18 @@ test("rejects vouchers, like claims, of a seller that reached gasPerDay", async 
   const limitedTransfers = openTransfers(alice, { spent: 1n });
   await expect(limitedTransfers.rejectTerms(terms)).rejects.toThrow(OverloadError);
   await expect(limitedTransfers.settle(claim)).rejects.toThrow(/gasPerDay of alice/);
+});
+
+test("counts a settlement in flight as the day's most expensive one, and reports when gas is available again", async () => {
+  const { promise: settled, resolve } = Promise.withResolvers<{ state: string; transaction: string }>();
+  const alice = openTransfers({ name: "alice", gasPerDay: 3e-18 }, { spent: 2n, settled });
+  expect(await alice.rejectTerms(terms)).toBeUndefined();
+  const settling = alice.settle(claim);
+  const retrySeconds = () => alice.rejectTerms(terms).then(String, (error: OverloadError) => error.retrySeconds);
+  await expect.poll(retrySeconds).toBe(60);
+  resolve({ state: "pending", transaction: "0x44" });
+  await settling;
+  expect(await alice.rejectTerms(terms)).toBeUndefined();
 });
 
 test("applies the seller's minAmount to a claim, unless it empties its channels", async () => {
