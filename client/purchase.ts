@@ -27,7 +27,7 @@ export type PurchaseDependencies = Readonly<{
 
 export type PurchaseOutcome = Readonly<{ end: PayOutcome; message?: string | undefined }>;
 
-const tooLittle = /insufficient_(balance|funds)/;
+const insufficientFunds = /insufficient_(balance|funds)/;
 /** Reasons for rejecting a payment whose nonce was already used; for a deposit, published facilitators report only that it fails. */
 const nonceUsed = /nonce_already_used|permit2_invalid_nonce|deposit_simulation_failed|duplicate_settlement/;
 
@@ -129,7 +129,7 @@ async function judgeAnswer(
   if (response.status === 402 && !mayBePaid) {
     return {
       end: "payment-rejected",
-      message: tooLittle.test(reason)
+      message: insufficientFunds.test(reason)
         ? describeMissingFunds(signed)
         : `${said}: ${reason}${why === undefined ? "" : ` (${toPlainText(why)})`}.`,
     };

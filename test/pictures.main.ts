@@ -9,8 +9,8 @@ import { until } from "#daemon/testing/until.ts";
 import { findChromium, startChromium } from "./support/page/chromium.ts";
 
 /**
- * `npm run pictures`: takes the README's picture of a real run. Starts the stack on its usual ports, sends it calls
- * for a minute, breaks `node.conf` once, and captures the status page. Needs Chromium on PATH, and the ports unused.
+ * `npm run pictures`: captures the README's picture of a real run. Starts the stack on its usual ports, sends it calls for a minute, and
+ * breaks `node.conf` once. Needs Chromium on PATH, and unused ports.
  */
 const root = join(import.meta.dirname, "..");
 const folder = join(root, "docs/pictures");

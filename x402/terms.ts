@@ -129,7 +129,7 @@ function parseRequirements(wire: PaymentRequirements, path: string): Requirement
   };
 }
 
-/** ComparedValue value: its name, both values, and the reason if they differ. The case of hexadecimal digits is ignored. */
+/** Compared value: its name, both values, and the reason if they differ. The case of hexadecimal digits is ignored. */
 type ComparedValue = readonly [what: string, found: string, expected: string, code: Reason];
 
 /** Returns why the values don't match: the first one that differs or is no account. `whose` is their owner in the message. */

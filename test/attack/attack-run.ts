@@ -41,13 +41,13 @@ export type Phase = Readonly<{
   memoryMiB: number;
 }>;
 
-/** Results of a run; `ends` counts the sidecar's exits. */
+/** Results of a run; `ends`: number of the sidecar's exits. */
 export type AttackReport = Readonly<{ undisturbed: Phase; attacked: readonly Phase[]; peakMiB: number; ends: number }>;
 
 /** Total seconds of all phases, and the names of the attacks to run; by default all. */
 export type AttackOptions = Readonly<{ seconds: number; only?: readonly string[] | undefined }>;
 
-/** Attacks a sidecar in every way, one after the other, while well-behaved callers use it and its page is polled. */
+/** Runs every attack on a sidecar, one after the other, while well-behaved callers use the sidecar and its page is polled. */
 export async function attackSidecar(
   { seconds, only }: AttackOptions,
   start: (nodePort: number) => Promise<AttackedSidecar>,
@@ -91,7 +91,7 @@ export async function runPhases(
     attackers.child.send(message);
     return Number(await told);
   };
-  /** Takes longer than its time only if some attackers, which every other process precedes, have not reached the target by then. */
+  /** Takes longer than planned only if some attackers, which run at the lowest priority, have not reached the target by then. */
   const phase = async (attack?: Attack): Promise<Phase> => {
     await ask({ attack: attack?.name, target });
     const fromMs = performance.now();

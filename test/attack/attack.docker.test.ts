@@ -11,10 +11,10 @@ const found = await findEngine();
 /** Total seconds of all phases: one without an attack, and one per attack. */
 const seconds = Number(process.env["GATEHOUSE_ATTACK_SECONDS"] ?? 7 * (1 + chosenAttacks.length));
 
-/** Max time that other callers wait even during an attack; each of them gets a response. */
+/** Max wait of other callers during an attack; each of them gets a response. */
 const mostWaitMs = 10_000;
 
-/** Callers notice such waits only if they occur in most seconds. */
+/** Callers notice waits of this length only if these occur in most seconds. */
 const [slowMs, quickMs] = [2_000, 50];
 
 function tell(phase: Phase): void {

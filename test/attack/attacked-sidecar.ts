@@ -6,7 +6,7 @@ import { writeOwnedConfig } from "../support/node/owned-node.ts";
 import { startService } from "../support/service-process.ts";
 import { until } from "#daemon/testing/until.ts";
 
-/** Resources of a deployed sidecar (`infra/docker/container-args.ts`), but with fewer file descriptors than most engines and pods allow. */
+/** Resources of a deployed sidecar (`infra/docker/container-args.ts`), with fewer file descriptors than most engines and pods allow. */
 export const limits = { memoryMebibytes: 512, cpus: 1, descriptors: 1_024 } as const;
 
 export type AttackedSidecar = AsyncDisposable &

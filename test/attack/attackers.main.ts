@@ -6,9 +6,8 @@ import type { Target } from "./attacks/attack.ts";
 import { peekReached, takeReached } from "./attacks/attacker.ts";
 
 /**
- * Runs the attackers in their own process, so that they take no time from the measured callers. Each message starts an attack and stops the
- * previous one; the response is how often the previous one reached the target. The message `reached` only requests this number. Exits with its
- * parent.
+ * Runs the attackers in their own process, so that they do not slow down the measured callers. Each message starts an attack, stops the
+ * previous one, and returns how often that one reached the target; the message `reached` only returns this number. Exits with its parent.
  */
 let running: Readonly<{ abort: AbortController; over: Promise<void> }> | undefined;
 
@@ -29,11 +28,11 @@ async function begin(name: string | undefined, target: Target): Promise<void> {
   process.send?.(before);
 }
 
-/** Lets every other process run first: real attackers have their own machines, but here they share the target's. */
+/** Lets every other process run first, because these attackers, unlike real ones, share the target's machine. */
 function giveWay(): void {
   const priority = constants.priority.PRIORITY_BELOW_NORMAL;
   setPriority(priority);
-  // Where Linux groups processes by session, it weighs the groups first (sched(7), "The autogroup feature").
+  // If Linux groups processes by session, it compares the groups' priorities first (sched(7), "The autogroup feature").
   const group = "/proc/self/autogroup";
   if (existsSync(group)) writeFileSync(group, String(priority));
 }

@@ -11,8 +11,8 @@ type Call = Readonly<{ id: unknown; method: string; params?: readonly unknown[] 
 
 const slowMs = 200;
 /**
- * Calls run for as long as their gas limit allows, a limited number at a time, and others wait for them: anvil took 3.2 s for 2^32 gas,
- * and with 48 such calls in flight an eth_getBalance took 6.3 s; with 48 calls of 50,000,000 gas, 0.08 s.
+ * Calls run for as long as their gas limit allows, a limited number at a time, and delay all others: anvil took 3.2 s for 2^32 gas, and
+ * with 48 such calls in flight an eth_getBalance took 6.3 s; with 48 calls of 50,000,000 gas, 0.08 s.
  */
 const msOfGas = 7.4e-7;
 const workers = 24;

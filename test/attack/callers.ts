@@ -10,7 +10,7 @@ export type Pace = Readonly<{ count: number; everyMs: number }>;
 const pace: Pace = { count: 4, everyMs: 40 };
 /** Each caller opens a new connection after this many requests. */
 const requestsOfConnection = 25;
-/** Max time that a caller waits: a request without a response by then has failed. */
+/** Max wait of a caller; a request without a response by then has failed. */
 const answerTimeoutMs = 10_000;
 
 /** One request of a caller: its start, its latency, and its fault, if any. */
@@ -54,8 +54,8 @@ export function startCallers(target: Target, addresses: string): Callers {
 }
 
 /**
- * Starts callers that each send requests at their own pace, one after the other. `deed` sends one request, and returns what is wrong with
- * the response, or undefined.
+ * Starts callers that send requests one after the other, at a fixed pace. `deed` sends one request, and returns the response's fault, or
+ * undefined.
  */
 export function startPacedCallers(
   { count, everyMs }: Pace,
@@ -92,7 +92,7 @@ export function startPacedCallers(
 
 /**
  * A caller sends nothing while it waits for a response. The requests that it would have sent at its normal pace would have waited as well,
- * so each of them counts with the remaining time; otherwise, a stall of seconds would be one slow request among many.
+ * so each counts with the remaining time; otherwise, a stall of seconds would count as one slow request among many.
  */
 function asOften(sample: Sample, everyMs: number): readonly Sample[] {
   const missedFloor = Math.floor(sample.tookMs / everyMs);

@@ -4,7 +4,7 @@ import { allAttacks } from "./attacks/all-attacks.ts";
 import { paymentAttacks } from "./payments/hostile-payments.ts";
 import type { Attack } from "./attacks/attack.ts";
 
-/** `npm run test:docker` runs one out of this many attacks. */
+/** `npm run test:docker` runs one in this many attacks. */
 const share = 3;
 
 /**

@@ -1,17 +1,17 @@
 import { print, type Row } from "../bench/gateway/table.ts";
 import type { AttackReport, Phase } from "./attack-run.ts";
 
-/** Attacks that use the node's own time, so the node being slow for everyone is no excuse. */
+/** Attacks that consume the node's time; a node that is slow for everyone does not excuse a failure. */
 const onTheNode: ReadonlySet<string> = new Set(["calls with much gas"]);
 /**
  * Others' p99 may be this many times its undisturbed value, or a minimum if that value is below the machine's own noise.
  */
 const maxSlowdown = 3;
 /**
- * Delay that a shared machine adds by itself: nothing below it can be distinguished, so on a quiet machine the limit is
- * three times this, which is more than three times others' undisturbed wait (5 to 9 ms). In the first second of an
- * attack, its burst uses up the CPU share of a one-CPU container, which is then suspended for up to 70 ms (cgroups,
- * `cpu.cfs_period_us`): under huge batches, that makes a p99 of up to 41 ms in a phase of 15 seconds.
+ * Delay that a shared machine adds by itself, below which no effect can be measured, so on a quiet machine the limit is three times this,
+ * which is more than three times others' undisturbed wait (5 to 9 ms). In the first second of an attack, its burst uses up the CPU share of
+ * a one-CPU container, which is then suspended for up to 70 ms (cgroups, `cpu.cfs_period_us`): under huge batches, that makes a p99 of up
+ * to 41 ms in a phase of 15 seconds.
  */
 const noiseMs = 30;
 

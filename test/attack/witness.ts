@@ -25,10 +25,7 @@ export type Witness = AsyncDisposable & Readonly<{ sights: readonly Sight[] }>;
 /** Conditions about the sidecar itself. */
 const ofTheSidecar: ReadonlySet<string> = new Set(["GatewayResponsive", "ConnectionsAvailable"]);
 
-/**
- * Conditions about the calls themselves, each with its reason: the attack changes the calls' number and outcome. A failing node is not one
- * of these conditions.
- */
+/** Conditions about the calls, each with its reason: an attack changes the calls' number and outcome. A failing node is not among them. */
 const aboutCallers: ReadonlySet<string> = new Set([
   "CallsSucceeding Succeeding",
   "CallsSucceeding Overloaded",

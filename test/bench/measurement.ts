@@ -11,7 +11,7 @@ export function printMeasurement({ what, target, measured, isMet, how }: Measure
   if (how !== undefined) process.stdout.write(`  ${how}\n`);
 }
 
-/** Returns the value below which a share of the values lies. */
+/** Returns the quantile of the values for a share, e.g. 0.5 for the median. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;

@@ -15,7 +15,7 @@ export function describeLoad(): string {
   return `load average ${loadavg()[0]?.toFixed(1) ?? "unknown"} before it`;
 }
 
-/** Saves the results of parts of the benchmarks in place of their last runs, and prints `docs/benchmarks.md` again. */
+/** Replaces the saved results of parts of the benchmarks, and rewrites `docs/benchmarks.md`. */
 export async function saveResults(
   parts: ReadonlyMap<string, readonly Measurement[]>,
   load: string,

@@ -47,13 +47,10 @@ const kept = 24;
 const endOfFirst = 0.6;
 const endOfSteps = 0.9;
 
-type Measured = Readonly<{ shape: MessageShape; bytes: number; times: TurnTimes }>;
+type MeasuredShape = Readonly<{ shape: MessageShape; bytes: number; times: TurnTimes }>;
 
-/**
- * A shape that was measured `runs` times: the best time is the message's own cost; the others include other load
- * and garbage collection.
- */
-type Confirmed = Measured & Readonly<{ medianMs: number; worstMs: number }>;
+/** A shape that was measured `runs` times: the best time is the message's own cost; the others include load and garbage collection. */
+type ConfirmedShape = MeasuredShape & Readonly<{ medianMs: number; worstMs: number }>;
 
 const measure = watchTurns();
 const random = createRandom(Number(values.seed));
@@ -62,7 +59,7 @@ const names = Object.keys(atoms) as Atom[];
 const startedMs = performance.now();
 const isPast = (part: number) => performance.now() - startedMs > Number(values.seconds) * 1_000 * part;
 const every = listFirstShapes();
-const all: Measured[] = [];
+const all: MeasuredShape[] = [];
 for (const shape of values.seconds === "Infinity" ? every : shuffle(every)) {
   if (isPast(endOfFirst)) break;
   all.push(await measureShape(shape));
@@ -75,7 +72,7 @@ for (; steps < Number(values.steps) && !isPast(endOfSteps); steps += 1) {
     worst = [...worst, await measureShape(changeShape(from.shape))].sort(compareTurns).slice(0, kept);
 }
 const searched = `${all.length} of ${every.length} shapes, ${steps} steps`;
-const confirmed: Confirmed[] = [];
+const confirmed: ConfirmedShape[] = [];
 for (const { shape, bytes } of worst) confirmed.push(await confirm(shape, bytes));
 confirmed.sort(compareTurns);
 print(
@@ -95,12 +92,12 @@ const measurements = judge([{ what: "worst accepted message: ms of one turn", fi
 print("worst message", formatVerdicts(measurements));
 if (values.save) await saveResults(new Map([["worst message", measurements]]), load, { how: searched });
 
-function compareTurns(one: Measured, other: Measured): number {
+function compareTurns(one: MeasuredShape, other: MeasuredShape): number {
   return other.times.longestMs - one.times.longestMs;
 }
 
 /** Returns the best of several runs of a message, made smaller until it fits into `bodyBytes`. */
-async function measureShape(shape: MessageShape): Promise<Measured> {
+async function measureShape(shape: MessageShape): Promise<MeasuredShape> {
   const body = buildMessage(shape);
   if (body.length > bodyBytes)
     return measureShape({ ...shape, bytes: shape.bytes * 0.9, items: Math.max(1, shape.items >> 1) });
@@ -114,7 +111,7 @@ async function measureShape(shape: MessageShape): Promise<Measured> {
 }
 
 /** Measures a message that was among the worst `runs` times, however fast it is. */
-async function confirm(shape: MessageShape, bytes: number): Promise<Confirmed> {
+async function confirm(shape: MessageShape, bytes: number): Promise<ConfirmedShape> {
   const body = buildMessage(shape);
   const times: TurnTimes[] = [];
   for (let run = 0; run < runs; run += 1) times.push(await measure(body));

@@ -1,9 +1,9 @@
 import { accelerateWaits } from "../support/accelerated-waits.ts";
 
 /**
- * Loaded before a service (`--import`), with `clock`, `monotonic` and `waits` in its query: the wall clock and the monotonic clock run this
- * many times as fast, and each wait of five seconds, such as that between two checks, is this many times shorter. What a service retains
- * for an hour or a day expires within seconds; everything else is unchanged.
+ * Loaded before a service (`--import`), with `clock`, `monotonic` and `waits` in its query: the factors by which the wall clock and the
+ * monotonic clock run faster, and by which each wait of five seconds, e.g. between two checks, is shorter. What a service retains for an
+ * hour or a day expires within seconds; everything else is unchanged.
  */
 const { searchParams } = new URL(import.meta.url);
 const times = (name: string) => Number(searchParams.get(name));

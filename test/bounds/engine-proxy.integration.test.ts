@@ -122,7 +122,7 @@ it("limits the concurrent requests to the engine proxy, and its connections", as
   answer = wellAnswers;
   for (const response of waiting) wellAnswers({ url: inspect } as IncomingMessage, response);
   expect((await Promise.all(asked)).every(({ status }) => status === 200)).toBe(true);
-  // Each address holds four idle connections; the next one is closed.
+  // Each address may have four idle connections; the next one is closed.
   const idle = Array.from({ length: 140 }, () => connect(socketPath));
   const closed = new Set<unknown>();
   for (const socket of idle) {
@@ -146,7 +146,7 @@ it(
     ]);
     expect(performance.now() - began).toBeGreaterThan(answerTimeoutMs - 100);
 
-    // A single byte now and then does not count as a response.
+    // Single bytes do not count as a response.
     answer = (_, response) => {
       const trickle = setInterval(() => response.write(" "), answerTimeoutMs / 10);
       response.once("close", () => clearInterval(trickle));
@@ -187,7 +187,7 @@ it("limits the restarts of the node by the engine proxy", async () => {
 it("limits the runs of the node's tool by the engine proxy", async () => {
   const statuses: number[] = [];
   let last = "";
-  // This is the same minute as in the first test's request.
+  // This is in the same minute as the first test's request.
   for (let made = 0; made < 61; made += 1) {
     const { status, text: said } = await ask("POST", exec.path, exec.body);
     statuses.push(status);

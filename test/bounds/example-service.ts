@@ -25,7 +25,7 @@ type SmallOptions = Readonly<{
   heapMiB?: number;
   descriptors?: number;
   args?: readonly string[];
-  /** Reads the URLs of a command that does not report them as a service does. */
+  /** Reads the URLs of a command that reports them in another form than a service. */
   reports?: (child: ChildProcess) => Promise<ReadyUrls>;
   accelerated?: Acceleration;
   constants?: ConstantOverrides;

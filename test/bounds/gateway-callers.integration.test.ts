@@ -94,7 +94,7 @@ it(
     await underWay(2_048);
     const rejectedResponse = await ask(gateway.url, storage(9_999), { address: "198.51.100.4" });
     expect([rejectedResponse.status, readErrorCode(rejectedResponse.text)]).toEqual([429, -32_005]);
-    // The gateway still responds if it needs no node for that.
+    // The gateway still responds to calls that don't need the node.
     expect((await ask(gateway.url, constant, { address: "198.51.100.4" })).status).toBe(200);
     reads.letGo();
     await until("all have a response", generousMs, () =>
@@ -132,7 +132,7 @@ it("limits the queued spans", async () => {
   await tracedGateway.expectOthersServed();
   pendingResponse.resolve(undefined);
   await tracedGateway[Symbol.asyncDispose]();
-  // As many as allowed were queued, and at most as many were in flight.
+  // The max number was queued, and at most that many were in flight.
   expect(collector.spans().length).toBeGreaterThanOrEqual(4_096);
   expect(collector.spans().length).toBeLessThanOrEqual(2 * 4_096);
 });

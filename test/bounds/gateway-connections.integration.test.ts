@@ -44,8 +44,7 @@ it("limits the client connections in total", async () => {
   expect((await fetch(`${gateway.urls.operations}/livez`)).status).toBe(200);
   reads.letGo();
   await until("all have a response", generousMs, () => busy.every(({ received }) => received().includes('"result"')));
-  // They are idle now, and the first of them is closed: the gateway looks for idle ones again 100 ms after it found
-  // none.
+  // They are idle now, and the first one is closed, because the gateway looks for idle ones again 100 ms after it found none.
   await until("a new client is served", generousMs, async () => {
     const { status } = await ask(gateway.url, call, { address: "198.51.100.250", isAlone: true });
     return status === 200;
@@ -76,7 +75,7 @@ describe("a gateway with the machine's full descriptor limit", () => {
         async () => (await connectionsOf(gateway, "public")) >= (at - 1) * Math.floor(most / 3) - 50,
       );
     }
-    // The oldest of them are closed for clients that send a request.
+    // The oldest are closed for clients that send a request.
     for (let at = 0; at < 50; at += 1) {
       using other = openRaw(gateway.url, buildRequest(call), { localAddress: "127.0.0.9" });
       await until("the request is served", generousMs, () => other.received().startsWith("HTTP/1.1 200 "));
@@ -88,7 +87,7 @@ describe("a gateway with the machine's full descriptor limit", () => {
   it("limits the connections per address (IPv6: /64)", async () => {
     await using gateway = await startGateway({}, { constants: { "listener.requestTimeoutMs": 60_000 } });
     const idle: RawClient[] = [];
-    // In portions: a listener's backlog holds 511, and a connection that did not fit may never arrive.
+    // In groups: a listener's backlog holds 511, and a connection that does not fit may never arrive.
     for (const count of [250, 500, 750, 1_000]) {
       idle.push(...gateway.open(250, "", { localAddress: "127.0.0.2" }));
       await have(gateway, count);
@@ -131,7 +130,7 @@ describe("a gateway with the machine's full descriptor limit", () => {
   });
 });
 
-// The tests below do little but wait, each with its own gateway: they run concurrently.
+// The tests below mostly wait, each with its own gateway, so they run concurrently.
 
 it.concurrent("limits the connections of the admin listener", async () => {
   await using gateway = await startGateway({}, { listener: "operations" });

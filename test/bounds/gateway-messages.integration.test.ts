@@ -9,7 +9,7 @@ let gateway: SmallGateway;
 beforeAll(async () => {
   gateway = await startSmallGateway({
     GATEHOUSE_GATEWAY_INTERNAL_ENABLED: "true",
-    // For one call, so that the limit on a message's bytes applies.
+    // Allowed for one call, so that the limit on a message's bytes applies.
     GATEHOUSE_GATEWAY_METHODS: '{ "eth_coinbase": { "paramsBytes": 10000000 } }',
   });
 });
@@ -29,7 +29,7 @@ async function exchange(bytes: string): Promise<string> {
   await until("a response has arrived", generousMs, () => client.received().includes("\r\n\r\n"));
   return client.received();
 }
-/** Returns the error code for a call by a new caller, which has not used up anything yet. */
+/** Returns the error code for a call by a new caller, which has not used any units yet. */
 let address = 0;
 async function codeOf(body: string): Promise<number | undefined> {
   address += 1;
@@ -46,7 +46,7 @@ it("limits the request body size", async () => {
     `Content-Length: ${mostBytes + 1}\r`,
   );
   expect(await exchange(beyond)).toMatch(/^HTTP\/1\.1 413 [^]*content length too large; at most 5242880 bytes/);
-  // Sends many of the longest requests at once; each of them alone would be served.
+  // Sends many of the longest requests at once; a single one would be served.
   const responses = await Promise.all(Array.from({ length: 16 }, () => ask(gateway.urls.internal, longest)));
   for (const { status } of responses) expect([200, 503]).toContain(status);
 });
@@ -84,7 +84,7 @@ const isRejected = ({ received }: RawClient) =>
 
 it("limits the chunks per body", async () => {
   expect(await exchange(chunked(4_096))).toMatch(/^HTTP\/1\.1 200 /);
-  // Sends many bodies at once, each with as many chunks as a body may have bytes.
+  // Sends many bodies at once, each with as many chunks as its max number of bytes.
   using clients = openMany(8, () => openRaw(gateway.url, chunked(100_000)));
   await until("each is rejected and closed", generousMs, () => clients.clients.every(({ isClosed }) => isClosed()));
   expect(clients.clients.every(isRejected)).toBe(true);
@@ -146,7 +146,7 @@ it("limits the time per event-loop tick", async () => {
     expect((await ask(gateway.url, coinbase(), { address: "203.0.113.3" })).status).toBe(200);
     waits.push(performance.now() - began);
   }
-  // Its calls are not complete, and the rest of its data is not read.
+  // Its calls are incomplete, and the rest of its data is not read.
   expect(busy.clients.filter(({ socket }) => socket.writableLength > 0).length).toBeGreaterThan(25);
   const [median = 0] = waits.toSorted((one, other) => one - other).slice(waits.length / 2);
   expect(median).toBeLessThan(1_000);

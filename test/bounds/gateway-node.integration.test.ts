@@ -51,8 +51,8 @@ const waiting = (calls: number) =>
 /** Calls, each over its own connection, are sent in groups of at most this many, because a listener's backlog holds 511. */
 const sentAtOnce = 256;
 /**
- * Sends calls until exactly this many wait. The gateway's own check of the node takes a connection for a moment: a call
- * that arrives then may be rejected, which leaves a slot free once that check is over.
+ * Sends calls until exactly this many wait. The gateway's own check of the node briefly uses a connection: a call that arrives then may be
+ * rejected, which leaves a slot free after the check.
  */
 const fill = (calls: number, sent: () => number, rejected: () => number, send: (count: number) => void) =>
   until(`${calls} calls wait`, generousMs, async () => {
@@ -62,7 +62,7 @@ const fill = (calls: number, sent: () => number, rejected: () => number, send: (
     return waits === calls;
   });
 const account = (of: number) => `0x${String(of).padStart(40, "0")}`;
-/** Calls of an operator's program, each over its own connection, that read this account. */
+/** Calls by an operator's program that read this account, each over its own connection. */
 const openCalls = (count: number, of: number) =>
   openMany(count, () => {
     opened += 1;

@@ -130,7 +130,7 @@ it("limits the queued notification bytes per WebSocket client", async () => {
   expect(await reader!.ask(ask)).toContain('"result":"0x');
   deaf!.socket.pause();
   const data = `0x${"ab".repeat(50_000)}`;
-  // A client that reads gets everything; for one that does not, the kernel buffers a few MiB.
+  // A client that reads gets everything; for a client that does not, the kernel buffers a few MiB.
   let reported = 0;
   while ((await dropped()) === 0 && reported < 400) {
     for (let log = 0; log < 10; log += 1) gateway.node.newLog({ address: "0x1", data });

@@ -9,7 +9,7 @@ import { startExampleService, type Acceleration } from "./example-service.ts";
 
 const responseBytesMax = 1_048_576;
 
-/** Number of services with large responses; a long run uses the most that an overview may have. */
+/** Number of services with large responses; a long run uses an overview's max number. */
 const largeCount = isLong ? 64 : 12;
 
 /** Makes the overview check once per second. */

@@ -85,7 +85,7 @@ const connections = async () => {
   const metrics = await (await fetch(`${facilitator.urls["facilitator-operations"]}/metrics`)).text();
   return Number(/gatehouse_connections\{listener="facilitator"\} (\d+)/.exec(metrics)?.[1]);
 };
-/** Connections from one address, all with incomplete requests. */
+/** Opens connections from one address, all with incomplete requests. */
 const openUnfinished = (count: number) =>
   openMany(count, () => openRaw(url, "POST /verify HTTP/1.1\r\nHost: localhost\r\n", { localAddress: "127.0.0.2" }));
 
@@ -165,7 +165,7 @@ describe("a facilitator in front of a hanging node", () => {
       headers: { Authorization: `Bearer ${keys[seller]}` },
       isAlone: true,
     });
-  /** Starts verifications; `statuses` returns those of the responses so far. */
+  /** Starts verifications; `statuses` returns the statuses received so far. */
   const verifyMany = (seller: keyof typeof keys, count: number, payment: PaymentBody) => {
     const statuses: (number | undefined)[] = [];
     const all = Array.from({ length: count }, async () => {
@@ -261,7 +261,7 @@ describe("a facilitator in front of a hanging node", () => {
     node.rule(() => "hang");
     const flood = verifyMany("greedy", 40, payment);
     await until("all but 16 are rejected", generousMs, () => flood.statuses.length >= 24);
-    // The first seller left four slots, and the second one may use all of them.
+    // The first seller left four slots, all of which the second one may use.
     const second = verifyMany("second", 10, payment);
     const rejected = await Promise.race(second.all);
     expect([rejected.status, rejected.headers["retry-after"], rejected.text]).toEqual([

@@ -12,7 +12,10 @@ type Status = Readonly<{ conditions: readonly Readonly<{ type: string; reason: s
 
 const folder = makeSharedDirectory();
 
-/** Starts a sidecar whose monotonic clock runs five times as fast, beside a node of release 0.15.0, and waits until both have settled. */
+/**
+ * Starts a sidecar whose monotonic clock runs five times as fast, beside a node of release 0.15.0, and waits until neither changes any
+ * more.
+ */
 async function startSettled() {
   await using resources = new AsyncDisposableStack();
   const node = resources.use(await createFakeNode());

@@ -9,10 +9,7 @@ import { isLong, seed } from "../support/run-size.ts";
 const root = join(import.meta.dirname, "../..");
 const page = readFileSync(join(root, "docs/exit-codes.md"), "utf8");
 const [commandCodes = "", payCodes = ""] = page.slice(0, page.indexOf("## Documents for programs")).split("## pay");
-/**
- * The codes of a command that have a meaning in its row, whose columns are the codes from 0, and those of `pay`, one
- * item each.
- */
+/** The exit codes that the page documents: for a command, the filled columns of its row, which start at 0; for `pay`, one item each. */
 const promised = [
   ...[...commandCodes.matchAll(/^\| (?:`([a-z -]+)`|(services)) +\|(.+)\|$/gm)].flatMap(
     ([, command, all, cells = ""]) =>

@@ -177,7 +177,7 @@ describe("a service", () => {
       ],
       ["facilitator", "GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE", {}],
     ];
-    // Each service gets a pipe, on which startup could block forever. A device would not show more.
+    // Each service gets a pipe, on which startup could block forever. A device would test nothing more.
     for (const [service, variable, more] of places) {
       const { status, stderr } = await runGatehouse([service], { ...more, [variable]: pipe });
       expect([service, variable, status, stderr]).toEqual([

@@ -21,7 +21,7 @@ const address = `0x${"2".repeat(40)}`;
 const token = `0x${"6".repeat(40)}`;
 const signer = `0x${"7".repeat(63)}1`;
 
-const listShownSecrets = (text: string) => secrets.filter((secret) => text.includes(secret));
+const listExposedSecrets = (text: string) => secrets.filter((secret) => text.includes(secret));
 
 const folder = makeSharedDirectory();
 let echo: LocalServer;
@@ -98,8 +98,8 @@ describe.each(takeSlice(places, 2))("URLs with credentials, if %s", (_, place) =
     await until("the failure is reported", generousMs, () => /reference|lag/i.test(gateway.output()));
     said.push(await answersOf(operatorsPaths.map((path) => `${operations}${path}`)), JSON.stringify(gateway.urls));
     await gateway.end("SIGTERM");
-    expect(listShownSecrets(said.join("\n"))).toEqual([]);
-    expect(listShownSecrets(gateway.output())).toEqual([]);
+    expect(listExposedSecrets(said.join("\n"))).toEqual([]);
+    expect(listExposedSecrets(gateway.output())).toEqual([]);
   });
 
   it("are never shown by the sidecar", async () => {
@@ -122,8 +122,8 @@ describe.each(takeSlice(places, 2))("URLs with credentials, if %s", (_, place) =
     );
     const said = await answersOf(operatorsPaths.map((path) => `${status}${path}`));
     await sidecar.end("SIGTERM");
-    expect(listShownSecrets(said)).toEqual([]);
-    expect(listShownSecrets(sidecar.output())).toEqual([]);
+    expect(listExposedSecrets(said)).toEqual([]);
+    expect(listExposedSecrets(sidecar.output())).toEqual([]);
     expect(sidecar.output() + said).not.toContain("control-token-of-the-test-000000000001");
   });
 
@@ -148,7 +148,7 @@ describe.each(takeSlice(places, 2))("URLs with credentials, if %s", (_, place) =
     const said = await answersOf([...operators, `${url}/supported`]);
     await facilitator.end("SIGTERM");
     const all = [rejected.stdout, rejected.stderr, said, facilitator.output()].join("\n");
-    expect(listShownSecrets(all)).toEqual([]);
+    expect(listExposedSecrets(all)).toEqual([]);
     expect(all).not.toContain(signer.slice(2));
   });
 
@@ -185,9 +185,9 @@ describe.each(takeSlice(places, 2))("URLs with credentials, if %s", (_, place) =
     expect(shop.output()).toContain("no verdict from the facilitator");
     const operators = await answersOf(["/livez", "/readyz", "/metrics"].map((path) => `${operations}${path}`));
     await shop.end("SIGTERM");
-    expect(listShownSecrets(said + operators + shop.output())).toEqual([]);
+    expect(listExposedSecrets(said + operators + shop.output())).toEqual([]);
     const rejection = sold.headers.get("PAYMENT-REQUIRED") ?? "";
-    expect(listShownSecrets(Buffer.from(rejection, "base64").toString())).toEqual([]);
+    expect(listExposedSecrets(Buffer.from(rejection, "base64").toString())).toEqual([]);
   });
 });
 
@@ -199,5 +199,5 @@ it("shows a rejected URL without its keys", async () => {
   });
   expect(status).toBe(1);
   expect(stderr).toContain('found "htp://[masked]@rpc.example/v3/[masked]?apikey=[masked]"');
-  expect(listShownSecrets(stderr)).toEqual([]);
+  expect(listExposedSecrets(stderr)).toEqual([]);
 });

@@ -31,7 +31,7 @@ beforeAll(async () => {
   ];
   market = await openMarket({ GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify(assets) });
   folder = await createTemporaryFolder();
-  // The last test leaves a request in flight at this server.
+  // The last test leaves a request to this server in flight.
   shop = await market.openShop(folder.path);
   url = `${findUrl(shop)}/data`;
   payerFile = join(folder.path, "payer");
@@ -144,7 +144,7 @@ describe("a token without EIP-3009", () => {
     expect([bought.status, bought.stdout]).toEqual([0, '{"sold":1}']);
   });
 
-  it("is looked up at Permit2 if nothing was delivered", async () => {
+  it("is checked at Permit2 if nothing was delivered", async () => {
     market.upstream.behave("error");
     const { status, stderr } = await buy("--rpc-url", market.chain.url);
     expect([status, stderr]).toEqual([
@@ -156,7 +156,7 @@ describe("a token without EIP-3009", () => {
 
 describe("another scheme", () => testSchemes(() => market));
 
-it("checks on the chain what happened to a payment that bought nothing", async () => {
+it("checks on the chain what happened to a payment without a delivery", async () => {
   market.upstream.behave("error");
   const { status, stdout, stderr } = await pay(...allowed, "--key-file", payerFile);
   expect([status, stdout]).toEqual([5, ""]);

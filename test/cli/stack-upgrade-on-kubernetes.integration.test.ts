@@ -129,7 +129,7 @@ describe.skipIf(lacking !== "" || !hasOpenssl)(`a stack upgrade in a cluster${sk
     await applyAsPulumi(images.old);
   });
 
-  /** Like Pulumi's provider: server-side, without force, and with nothing but the program's fields. */
+  /** Like Pulumi's provider: server-side, without force, and with only the program's fields. */
   async function applyAsPulumi(image: string): Promise<void> {
     if (known === image) return;
     const manifest = findManifest(await listStack(image), "StatefulSet", "node");
@@ -151,7 +151,7 @@ describe.skipIf(lacking !== "" || !hasOpenssl)(`a stack upgrade in a cluster${sk
     return isRunning ? { image: pod.spec.containers[0]?.image } : undefined;
   }
 
-  /** Instead of the program that would run in the sidecar's container: no container runs in this cluster. */
+  /** Replaces the program that would run in the sidecar's container, because no container runs in this cluster. */
   const inspectData = async () => JSON.stringify(await checkWorkspace(join(directory, "node-workspace")));
 
   let height = 100;

@@ -10,7 +10,7 @@ import { runGatehouse, runProgram } from "../support/run-command.ts";
 const key = `0x${"4c".repeat(32)}`;
 const password = "a-password-of-the-test";
 
-/** Makes a process fail with an uncaught error that contains its secrets, when it sends its first request. */
+/** Makes a process fail on its first request, with an uncaught error that contains its secrets. */
 async function failing(statement: string): Promise<string> {
   const folder = await makeTestDirectory();
   const file = join(folder, "fails.mjs");

@@ -30,9 +30,7 @@ import { isLong, seed } from "../support/run-size.ts";
 const program = findTestProgram("workspace-process.main.ts");
 const id = "2027-01-05";
 const hugeBytes = 8 * 2 ** 40;
-/**
- * Each kill needs its own process, some forty in total in a long run; other runs try one in five steps, chosen by the seed.
- */
+/** Each kill needs its own process, about forty in a long run; other runs try one in five steps, chosen by the seed. */
 const manyProcessesMs = 600_000;
 const stride = isLong ? 1 : 5;
 const firstStep = 1 + (seed % stride);
@@ -198,7 +196,7 @@ const files = async (directory: string) => {
   const found = names.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
   return (await Promise.all(found.map((path) => readFile(path, "utf8")))).toSorted();
 };
-/** Writes like a running node, which recreates a directory that has just been moved. */
+/** Writes like a running node, which recreates a directory that was just moved. */
 const write = async (text: string) => {
   await mkdir(join(volume, "data/db"), { recursive: true });
   await writeFile(join(volume, "data/db/log"), text);

@@ -62,6 +62,6 @@ test("counts dropped lines once the reader resumes", async () => {
     .map((line) => JSON.parse(line) as { gatehouse?: { lines?: number } })
     .find((line) => line.gatehouse?.lines !== undefined)?.gatehouse;
   expect(dropped?.lines).toBeGreaterThan(1_000);
-  // Each of the 20,001 lines was received or counted as lost; one more line reports how many were lost.
+  // Each of the 20,001 lines was received or counted as lost; one more line reports the number lost.
   expect(lines.length - 1 + (dropped?.lines ?? 0)).toBe(20_001);
 });

@@ -52,7 +52,7 @@ const clients: Readonly<Record<string, () => Promise<unknown>>> = {
   undici: () => chain.call("eth_blockNumber", []),
   engine: () => engine.request({ method: "GET", path: "/info", signal }),
   fetch: async () => (await fetch(url, { signal: AbortSignal.timeout(withinMs) })).text(),
-  // More requests at once than there are connections.
+  // More concurrent requests than connections.
   ...(store && { postgres: () => Promise.all([1, 2, 3].map(() => store.rows("SELECT pg_sleep(0.2)"))) }),
 };
 for (const [name, use] of Object.entries(clients)) if (name !== "postgres") await use();

@@ -2,9 +2,8 @@ import { createLog } from "#daemon/log/log.ts";
 import { endProcess } from "#daemon/process/end-process.ts";
 
 /**
- * Logs as many lines of a kilobyte as its argument says, without waiting for a reader, and reports on standard error
- * how much memory it uses afterwards. On SIGUSR2 it logs a line; on SIGTERM it logs one more line and exits with status
- * 3.
+ * Logs this many (its argument) lines of a kilobyte, without waiting for a reader, and reports on standard error how much memory it uses
+ * afterwards. On SIGUSR2 it logs a line; on SIGTERM it logs one more line and exits with status 3.
  */
 const log = createLog({ service: "talking", level: "info" });
 const lines = Number(process.argv[2]);

@@ -48,9 +48,7 @@ async function buildVariables(prefix: string) {
   return { env, urls };
 }
 
-/**
- * A copy of a directory of examples/compose, whose `.env` has the values that docs/compose.md tells its reader to set.
- */
+/** Copies a directory of examples/compose, with the values in `.env` that docs/compose.md requires. */
 async function copyExample(name: string) {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-example-"));
   await cp(join(root, "examples/compose", name), directory, {
@@ -137,7 +135,7 @@ async function nodeOfOnesOwn() {
 }
 
 /**
- * A web page that uses its own name for this machine can't read the status, and a page of another origin can't read the
+ * Expects that a web page that uses its own name for this machine can't read the status, and that a page of another origin can't call the
  * RPC.
  */
 async function closedToPages(urls: Readonly<Record<"gateway" | "status", string>>): Promise<void> {
@@ -203,7 +201,7 @@ describe.skipIf(command === undefined)(`the compose files of examples/compose${s
     const { env, urls } = await buildVariables(createUniqueName("compose"));
     await using example = await copyExample("devnet");
     await using project = await startComposeFile(command!, example.file, env);
-    // Started immediately, as documented: the customer waits for the shop.
+    // Started immediately, as documented: the client waits for the shop.
     await project.compose("run", "--rm", "client");
     const onGatehouse = ["engine-proxy", "sidecar", "facilitator", "resource-server"];
     const services = ["node", "pushgateway", "upstream", ...onGatehouse];

@@ -12,7 +12,7 @@ const signal = new AbortController().signal;
 /** Program that prints a line when it is up, and exits on SIGTERM after printing another. */
 const obedient =
   'process.on("SIGTERM", () => { console.log("stopping"); process.exit(0); }); setInterval(() => {}, 1000); console.log("up");';
-/** One that ignores SIGTERM. */
+/** A program that ignores SIGTERM. */
 const deaf = 'process.on("SIGTERM", () => console.log("no")); setInterval(() => {}, 1000); console.log("up");';
 
 async function startNode(program: string) {

@@ -36,7 +36,7 @@ test.skipIf(!found.ok)(
     expect(await rejection()).toBe("CONSENSUS_KEY_PWD is missing");
     expect(await rejection(password)).toBe("no genesis at /data/genesis.conf");
     await writeFile(join(workspace, "genesis.conf"), "{}");
-    // The rejected start has created keys, which belong to this node from now on.
+    // The rejected start has created keys, which this node keeps.
     const readKey = () => readFile(join(workspace, "keys", "domain.key"), "utf8");
     const key = await readKey();
     {

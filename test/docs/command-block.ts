@@ -1,4 +1,4 @@
-/** A page's `sh` block, as typed by a reader, and what the page says about it. */
+/** A page's `sh` block, as typed by a reader, with the page's comments about it. */
 export type CommandBlock = Readonly<{
   page: string;
   /** Line of its first fence, from 1. */
@@ -19,9 +19,9 @@ export type CommandBlock = Readonly<{
 const fence = /^( *)```(\w*)$/;
 const comment = /^ *<!-- (not run|run by|exit status|runs on)(?:: (.+))? -->$/;
 
-type Fenced = Readonly<{ language: string; text: string; end: number }>;
+type FencedBlock = Readonly<{ language: string; text: string; end: number }>;
 
-function findFenced(lines: readonly string[], start: number): Fenced | undefined {
+function findFenced(lines: readonly string[], start: number): FencedBlock | undefined {
   const [opening, indent = "", language = ""] = fence.exec(lines[start] ?? "") ?? [];
   if (opening === undefined) return undefined;
   const length = lines.slice(start + 1).indexOf(`${indent}\`\`\``);

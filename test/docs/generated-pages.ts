@@ -21,7 +21,7 @@ import { printLlms } from "./llms.ts";
 const definitions = await loadDefinitions();
 const results = await readResults();
 
-/** How to print each page from its text so far, in an order that writes a page before others quote it. */
+/** Functions that generate each page from its current text, in an order that writes a page before others quote it. */
 export const generatedPages: Readonly<Record<string, (before: string) => string>> = {
   "docs/settings.md": () => renderSettingsReference(definitions),
   "docs/command-line.md": () => renderCommandReference(createProgram({ mask: createMask() })),
@@ -41,7 +41,7 @@ export const generatedPages: Readonly<Record<string, (before: string) => string>
 
 function formatSchema(document: z.ZodType): string {
   const schema = z.toJSONSchema(document, {
-    // A later version may add fields; `readOnly` everywhere would not help readers.
+    // A later version may add fields, and `readOnly` on every field would not help readers.
     override: ({ jsonSchema }) => {
       if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
       delete jsonSchema.readOnly;

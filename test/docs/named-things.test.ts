@@ -33,7 +33,7 @@ const variables = [
   ...allSettings.map(({ env }) => env),
   ...serviceNames.map((service) => toEnvironmentName(service, ["settingsPath"])),
 ];
-/** Variables that are in no schema: those of tests, of a command, and of scripts. */
+/** Variables in no schema: those of tests, commands and scripts. */
 const otherVariables = /^GATEHOUSE_(?:TEST|FUZZ|ATTACK|PAY|IMAGE|RUNNER|ENGINE_CACHE)/;
 /** The sections of docs/command-line.md, which is generated from the commands, by command. */
 const commands: Readonly<Record<string, string>> = Object.fromEntries(
@@ -60,7 +60,7 @@ function findGoneReasons(text: string): readonly string[] {
     .map(([sentence]) => sentence);
 }
 
-/** A variable may occur with `_FILE` for a secret; one that ends in `_`, or with `…`, is a prefix of others. */
+/** Lists unknown variables. A secret's variable may end with `_FILE`; one that ends with `_` or `…` is a prefix. */
 function findGoneVariables(text: string): readonly string[] {
   return [...text.matchAll(/\b(GATEHOUSE_[A-Z0-9_]*)(…?)/g)]
     .filter(([, name = "", more]) => {
@@ -71,7 +71,7 @@ function findGoneVariables(text: string): readonly string[] {
     .map(([name]) => name);
 }
 
-/** Options that are given to a command without them. */
+/** Lists options that the command does not have. */
 function findGoneOptions(text: string): readonly string[] {
   return [...text.matchAll(/\b(?:gatehouse|gatehouse-evm) ((?:config )?[a-z][a-z-]+)((?: [^`\n|]*)?)/g)].flatMap(
     ([, command = "", rest = ""]) => {

@@ -1,6 +1,4 @@
-/**
- * Masks what differs between runs: numbers and hashes, and, because of their lengths, the spaces and rules of a table.
- */
+/** Masks what differs between runs: numbers, hashes and, because their lengths differ, a table's spaces and rules. */
 function maskLine(line: string): string {
   return line
     .replaceAll(/0x[0-9a-fA-F]+/g, "0x#")

@@ -42,7 +42,7 @@ export async function createReader(): Promise<Reader> {
   const binaries = join(folder, "node_modules/.bin");
   await mkdir(binaries, { recursive: true });
   for (const name of ["gatehouse", "gatehouse-evm"]) await symlink(gatehouseProgram, join(binaries, name));
-  // npm's own start would double the time; it finds the command in the same place.
+  // npm's own startup would double the time; it resolves the command in the same way.
   if (!isLong) await writeFile(join(binaries, "npx"), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 });
   const network = resources.use(await openNetwork());
   const env = {

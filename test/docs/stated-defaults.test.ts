@@ -22,17 +22,17 @@ const units: readonly Readonly<{ end: RegExp; sizes: Readonly<Record<string, num
 
 const numbers: Readonly<Record<string, number>> = { a: 1, an: 1, two: 2, three: 3, four: 4, five: 5, ten: 10 };
 
-type Stated = Readonly<{ key: string; words: string }>;
+type StatedSetting = Readonly<{ key: string; words: string }>;
 
-/** A page's settings that are followed by a default: in brackets, or in the list of limits after a comma. */
-function findStated(text: string, isTable = false): readonly Stated[] {
+/** Finds a page's settings followed by a default: in brackets or, in the list of limits, after a comma. */
+function findStated(text: string, isTable = false): readonly StatedSetting[] {
   const line = text.replaceAll(/\n\s*/g, " ");
   const behind = isTable ? /`([a-z]\w+(?:\.\w+)*)`, ([^;→]+)/g : /`([a-z]\w+(?:\.\w+)+)` \(([^)]+)\)/g;
   return [...line.matchAll(behind)].map(([, key = "", words = ""]) => ({ key, words }));
 }
 
 /** The number that the words start with, in the setting's unit; undefined if they start with something else. */
-function readNumber({ key, words }: Stated): number | undefined {
+function readNumber({ key, words }: StatedSetting): number | undefined {
   const [, count = "", unit] =
     /^(?:default )?(\d[\d,]*|an?|two|three|four|five|ten)(?: (ms|s|second|minute|min|hour|day|week|byte|KiB|MiB|GiB)s?)?(?![\w.])/.exec(
       words,
@@ -40,8 +40,7 @@ function readNumber({ key, words }: Stated): number | undefined {
   const number = numbers[count] ?? Number(count.replaceAll(",", ""));
   if (count === "" || (Number.isNaN(Number(count.replaceAll(",", ""))) && unit === undefined)) return undefined;
   const sizes = units.find(({ end }) => end.test(key))?.sizes;
-  // A setting without a unit counts things; the words after the number say which. An HTTP status is not a time or a
-  // size.
+  // A setting without a unit is a count, of whatever the words after the number specify. An HTTP status is not a time or a size.
   if (sizes === undefined) return number;
   return unit === undefined ? undefined : number * (sizes[unit] ?? Number.NaN);
 }
@@ -52,7 +51,7 @@ function defaultsOf(key: string): readonly number[] {
   return found.map(({ value }) => value).filter((value) => !Number.isNaN(value));
 }
 
-function findWrong(stated: readonly Stated[]): readonly string[] {
+function findWrong(stated: readonly StatedSetting[]): readonly string[] {
   return stated.flatMap(({ key, words }) => {
     const number = readNumber({ key, words });
     const defaults = defaultsOf(key);

@@ -96,7 +96,7 @@ describe.skipIf(!hasAnalyze)(
   },
 );
 
-/** Copies a unit, with an existing program: systemd-analyze complains about a missing one. */
+/** Copies a unit, with an existing program, because systemd-analyze rejects a missing one. */
 function stageUnit(path: string): Disposable & Readonly<{ path: string }> {
   const directory = mkdtempSync(join(tmpdir(), "gatehouse-systemd-"));
   const stagedPath = join(directory, basename(path));

@@ -4,10 +4,7 @@ import { parseCommandBlocks, type CommandBlock } from "./command-block.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-/**
- * The pages whose commands are typed, one reader after the other: those of a row in one directory, so that the second
- * finds what the first has started.
- */
+/** The pages whose commands are typed. Those in a row share a directory, so that the second uses what the first has started. */
 export const readers: readonly (readonly string[])[] = [
   [
     "docs/getting-started.md",

@@ -9,7 +9,7 @@ import { testOverview } from "./one-stack/overview.ts";
 import { testSecondNode } from "./one-stack/second-node.ts";
 import { testStop } from "./one-stack/stop.ts";
 
-/** One stack for all tests, in the order of its life: starting it takes longer than most tests. */
+/** One stack for all tests, in the order of its life, because starting it takes longer than most tests. */
 describe("a stack", () => {
   let stack: RunningStack;
   let prometheusUrl = "";

@@ -396,7 +396,7 @@ async function signClaim({
   channelConfig: channel,
   voucher: { signature, maxClaimableAmount },
 }: Payload & { voucher: { signature: Hex; maxClaimableAmount: string } }) {
-  // As some wallets sign, with a `v` of 0 or 1, which /verify accepts and contracts don't.
+  // Some wallets sign with a `v` of 0 or 1, which /verify accepts and contracts don't.
   const short: Hex = `0x${signature.slice(2, -2)}0${Number(`0x${signature.slice(-2)}`) - 27}`;
   const claims = [{ voucher: { channel, maxClaimableAmount }, signature: short, totalClaimed: maxClaimableAmount }];
   return { type: "claim", claims, claimAuthorizerSignature: await signClaimBatch(claims) };
@@ -577,7 +577,7 @@ test("applies minAmount to claims and refunds, unless they leave nothing in the 
   for (const call of [claim, { ...part, claims, claimAuthorizerSignature }])
     expect(await settle(call)).toMatchObject(rejection);
   expect(await settle(await signClaim((await emptied.sign(4n * price)) as never))).toMatchObject({ success: true });
-  // With other tests' claims, the amount may exceed the minimum of a transfer.
+  // Together with other tests' claims, the amount may exceed a transfer's minimum.
   expect(await settle(transfer)).toMatchObject({ success: true });
   expect(await settle(await signClaim((await emptied.sign(5n * price)) as never)), "the rest").toMatchObject({
     success: true,

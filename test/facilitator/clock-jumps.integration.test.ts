@@ -53,7 +53,7 @@ async function startScene(name: string) {
         expect(await pendingSettlement).toMatchObject({ success: true });
       };
     },
-    /** Waits until the chain was checked several times. */
+    /** Waits until the chain has been checked several times. */
     looks: async () => {
       const madeCountBefore = made("eth_getTransactionCount");
       await until("it looked", generousMs, async () => made("eth_getTransactionCount") >= madeCountBefore + 5);

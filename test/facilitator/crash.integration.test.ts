@@ -19,7 +19,7 @@ async function expectCutOff(work: Promise<unknown>): Promise<void> {
 }
 
 // The simulator (test/simulator) kills the same code between any two steps, with shared transactions and a node that drops transactions.
-// Here, a real process is killed, and its ledger is a file.
+// Here, a real process with a ledger file is killed.
 test("a process restarted after kill -9 sends the journaled transaction, and charges once", async () => {
   await using tap = await startRpcTap(scene.chain.url);
   tap.rule((calls) => (calls.some(({ method }) => method === "eth_sendRawTransaction") ? "hang" : "forward"));

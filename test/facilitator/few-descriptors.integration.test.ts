@@ -10,7 +10,7 @@ import { startService, type ServiceProcess } from "../support/service-process.ts
 import { buildFacilitatorEnvironment, createLedgerFolder } from "../support/facilitator/running-facilitator.ts";
 import { signPayment } from "../support/facilitator/signed-payment.ts";
 
-/** Number of the service's descriptors, and of idle connections. */
+/** Number of the service's descriptors, and number of idle connections. */
 const descriptors = 160;
 const idleConnections = 400;
 /** Min time, in seconds, for which the connections are held; minutes in `npm run test:long`. */

@@ -76,7 +76,7 @@ test("serves probes and metrics while every connection waits for a settlement", 
   const settling = [];
   for (let count = 0; count < 4; count += 1) settling.push(facilitator.settle(await signPayment(scene.chain.token)));
   await poolHas(4);
-  // A trusted proxy may open connections up to the limit; no other client may open more.
+  // A trusted proxy may open all connections up to the limit; other clients get an error.
   expect((await fetch(`${facilitator.url}/health`)).status).toBe(503);
   for (const path of ["/livez", "/readyz", "/metrics"]) {
     expect([path, (await fetch(`${facilitator.operationsUrl}${path}`)).status]).toEqual([path, 200]);

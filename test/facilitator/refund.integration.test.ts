@@ -110,7 +110,7 @@ describe("gatehouse ledger export", () => {
     ]);
     expect(BigInt(first?.["gas_paid_wei"] ?? 0)).toBe(BigInt(gas) * BigInt(gasPrice));
     expect(await exportRows(["--to", "2026-01-01"])).toEqual([]);
-    // No row could match, and an empty list would look like a month without sales.
+    // No row can match, and an empty list would look like a month without sales.
     expect(await exportRows(["--from", "2026-12-01", "--to", "2026-11-01"], 1)).toEqual([]);
     expect(await runInProcess(["ledger", "export", "--seller", "alise"], env)).toEqual({
       status: 1,

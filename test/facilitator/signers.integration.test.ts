@@ -72,7 +72,7 @@ test("spreads payments over three keys, and leaves no nonce gap after kill -9", 
   const { mined, sent } = await countTransactions();
   expect(sent, "nothing is left in the pool").toEqual(mined);
   expect(await scene.chain.anvil.request("txpool_status")).toEqual({ pending: "0x0", queued: "0x0" });
-  // The first process may have finished all of a key's payments; the second one then has no use for the key, and does not read its nonce.
+  // The first process may have finished all of a key's payments, in which case the second one does not read the key's nonce.
   const next = await readMetric(second, "signer_next_nonce");
   const known = signers.flatMap(({ address }, index) => (address in next ? [[address, mined[index]] as const] : []));
   expect(next).toEqual(Object.fromEntries(known));

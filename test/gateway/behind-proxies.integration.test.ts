@@ -91,7 +91,7 @@ describe.each(ways)("the gateway behind %s", (way, callers, startProxy) => {
       expect(await callsFrom("127.0.0.3", proxy.url, 6)).toEqual([200, 200, 200, 200, 200, 429]);
     });
 
-    it("counts a client's WebSocket towards the same limits as its other calls, and not towards another client's", async () => {
+    it("counts a client's WebSocket calls towards the same limits as its other calls, and not towards another client's", async () => {
       const spent = await connectTestClient(proxy.url, {}, { localAddress: "127.0.0.2" });
       const fresh = await connectTestClient(proxy.url, {}, { localAddress: "127.0.0.5" });
       expect(await spent.ask(syncing)).toContain("-32005");

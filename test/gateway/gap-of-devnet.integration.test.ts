@@ -8,7 +8,7 @@ import { startTestNode } from "#devnet/testing/rpc-fixture.ts";
 import { startTestGateway } from "#gateway/testing/test-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
-/** A TCP relay to a port that can be cut and kept closed. */
+/** A TCP relay to a port, which can be interrupted and kept closed. */
 async function startWay(target: string) {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();

@@ -125,7 +125,7 @@ describe("the gateway on its own in front of plain anvil", () => {
       };
       return conditions.some(({ type, reason }) => type === "HeightAdvancing" && reasons.includes(reason));
     };
-    // After slow tests, whose blocks arrived steadily, the chain does not count as idle until a block is late.
+    // If earlier tests took long, blocks have arrived steadily, so the chain does not count as idle until a block is late.
     await until("a block is late", waitMs, () => hasReason(["Quiet", "NoNewBlock"]));
     await pay();
     await until("the new block is detected", waitMs, () => hasReason(["Advancing"]));

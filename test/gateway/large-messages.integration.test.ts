@@ -86,7 +86,7 @@ test("a connection that repeatedly sends 5 MiB of JSON does not delay other call
   for (const name of ["empty params", "keys in a filter", "keys in tracer options"]) {
     expect(outcomes.get(name)?.every((text) => /"code":-32(600|005)/.test(text))).toBe(true);
   }
-  // The messages are the same in each round, while a busy machine delays only some of them.
+  // Compares rounds, because the messages are the same in each, while a busy machine delays only some.
   expect(Math.min(...longest)).toBeLessThan(waitMs);
   expect(notReady).toEqual([]);
   const { events } = JSON.parse((await read("/status")).text) as { events: readonly { message: string }[] };

@@ -15,9 +15,7 @@ const heapMiB = 128;
 const totalBytes = 56 * 1_024 * 1_024;
 /** Share of `totalBytes` that is added for clients that use little. */
 const marginRatio = 1 / 8;
-/**
- * Memory limit of the process in any case: that of a container of 512 MiB, minus memory outside the process.
- */
+/** Memory limit of the process: that of a container of 512 MiB, minus memory outside the process. */
 const mostMiB = 450;
 const waitMs = generousMs;
 /**
@@ -30,7 +28,7 @@ const call = (id: unknown, method: string, params: readonly unknown[] = []) =>
 const storage = (id: unknown, at: number) =>
   call(id, "eth_getStorageAt", [`0x${"ab".repeat(20)}`, `0x${at.toString(16)}`, "latest"]);
 
-/** So many calls that their responses exceed the limit several times. */
+/** Number of calls whose responses exceed the limit several times. */
 const batchCalls = isLong ? 100 : 20;
 
 const batch = (first: number) =>
@@ -87,7 +85,7 @@ describe("the gateway with little memory", () => {
     return { held: gauge("buffered"), cached: gauge("cache") };
   };
   const heldBytes = async () => (await readMemory()).held;
-  /** Expects quick responses to another client's short calls, from the same process, within its memory limit. */
+  /** Expects that the same process responds quickly to another client's short calls, within its memory limit. */
   const expectOthersServed = async () => {
     for (let at = 0; at < 10; at += 1) {
       const startedAt = performance.now();
@@ -128,7 +126,7 @@ describe("the gateway with little memory", () => {
   });
 
   it("rejects bodies beyond the memory limit with 503 and a Retry-After, and accepts those from a different address", async () => {
-    // A new address without debt for earlier responses, which would otherwise be rejected from the head of its requests.
+    // A new address, which owes nothing for earlier responses; otherwise, the rate limit would reject its requests by their headers.
     const begun = buildRequest("[", { address: "192.0.2.1" }).replace("Length: 1", "Length: 5000000");
     const clients = Array.from({ length: 40 }, () => openRaw(url, begun));
     for (const { socket } of clients) for (let part = 0; part < 49; part += 1) socket.write(Buffer.alloc(100_000, " "));
@@ -249,7 +247,7 @@ describe("the gateway with little memory", () => {
   });
 });
 
-/** Whether the other side has closed, which is only detected once all data has been read. */
+/** Returns whether the peer has closed, which is only detected once all data has been read. */
 function hasEnded(socket: Socket): boolean {
   socket.resume();
   return socket.readableEnded || socket.destroyed;

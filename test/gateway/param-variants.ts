@@ -70,9 +70,7 @@ export function buildParamValues(subject: TestSubject): ParamValues {
   };
 }
 
-/**
- * Calls of a method: each value of each parameter, with the simplest values of the others, and without the optional ones.
- */
+/** Lists calls of a method: each value of each parameter, with the simplest values of the others, and without the optional ones. */
 export function listVariedCalls({ name, params }: Method, values: ParamValues): readonly VariedCall[] {
   const plainest = params.map(({ shape }) => values[shape][0]);
   const varied = params.flatMap(({ shape }, at) => values[shape].map((value) => plainest.with(at, value)));

@@ -17,7 +17,7 @@ const units: Readonly<Record<string, number>> = { KiB: 1_024, MiB: 1_048_576, Gi
 /** Times in words, in milliseconds. */
 const times: Readonly<Record<string, number>> = { "an hour": 3_600_000, "a day": 86_400_000 };
 
-/** Settings of services other than the gateway, by the rows' wording; those of no named service are the sidecar's. */
+/** Settings of services other than the gateway, by the rows' wording; without a service's name, a setting is the sidecar's. */
 const services: readonly Readonly<{ of: RegExp; schema: z.ZodObject }>[] = [
   { of: /engine proxy/, schema: engineProxySettings.schema },
   { of: /facilitator|ledger/, schema: facilitatorSettings.schema },
@@ -25,14 +25,14 @@ const services: readonly Readonly<{ of: RegExp; schema: z.ZodObject }>[] = [
   { of: /./, schema: sidecarSettings.schema },
 ];
 
-/** A setting named by an item, and the default stated after it. */
-type Named = Readonly<{ name: string; stated: string }>;
+/** A setting in the list, and its stated default. */
+type StatedDefault = Readonly<{ name: string; stated: string }>;
 
-const named: readonly Named[] = [...table.matchAll(/`(gateway\.[\w.]+)`, ([^;→\n]*)/g)].map(
+const named: readonly StatedDefault[] = [...table.matchAll(/`(gateway\.[\w.]+)`, ([^;→\n]*)/g)].map(
   ([, name = "", stated = ""]) => ({ name, stated: stated.trim() }),
 );
 
-/** Settings of other services; the row has the default after the name. */
+/** Settings of other services; in these rows, the default follows the name. */
 const namedElsewhere = [...table.matchAll(/^- \*\*(.+?)\*\*: (.+?) → /gm)].flatMap(([, resource = "", bound = ""]) =>
   [...bound.matchAll(/`(?!gateway\.)([\w.]+)`, ([^;,]*)/g)].map(([, name = "", stated = ""]) => ({
     resource,
@@ -59,7 +59,7 @@ function numberIn(stated: string): number | undefined {
 
 const resources = [...table.matchAll(/^- \*\*(.+?)\*\*: .+? → \S/gm)].map(([, resource = ""]) => resource);
 
-/** Limits reached by tests elsewhere: the start of the test's title, by file and limit. */
+/** Limits tested in other directories: the start of the test's title, by file and limit. */
 const triedIn: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "facilitator/chain/batching-client.test.ts": {
     "calls queued for a facilitator's node": "rejects calls beyond 20,000 in a queue",

@@ -12,7 +12,7 @@ const linters = {
 const without = (program: keyof typeof linters) =>
   found(program) ? "" : ` (skipped: no ${program} on PATH; ${linters[program]})`;
 
-/** Returns a linter's complaints about the template's files; undefined if it has none. */
+/** Returns a linter's findings in the template's files; undefined if there are none. */
 function runLinter(program: string, files: readonly string[]): string | undefined {
   const { status, stdout, stderr } = spawnSync(program, files, { cwd: template, encoding: "utf8" });
   return status === 0 ? undefined : stdout + stderr;

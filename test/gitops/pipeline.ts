@@ -123,7 +123,7 @@ export async function copyPipeline(): Promise<Pipeline> {
   };
 }
 
-/** Resolves the expressions of a step's environment like the runner. */
+/** Resolves the expressions in a step's environment the way the runner does. */
 function resolveExpressions(
   env: Readonly<Record<string, string>>,
   environment: string,

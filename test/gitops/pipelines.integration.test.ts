@@ -63,7 +63,7 @@ describe("a pull request", () => {
     expect([away.status, away.output]).toEqual([1, expect.stringContaining("./away/node.conf can't be read (ENOENT)")]);
   });
 
-  it("runs the unit tests of Gatehouse and its own, and fails if either fails", async () => {
+  it("runs Gatehouse's unit tests and the template's own, and fails if either fails", async () => {
     const own = join(pipeline.directory, "tests/own.sh");
     await pipeline.commit("tests/own.sh", "#!/bin/sh\nexit 3\n");
     await chmod(own, 0o755);
@@ -110,7 +110,7 @@ describe("a pull request", () => {
       /### Replaced, deleted or rolled\n\n~~~~text\ngatehouse-staging-node: \+-docker:\S+Container: \(replace\)\ngatehouse-staging-pod: ~ \S+ \(update\)\n\n~~~~/,
     );
     expect(comment).toMatch(/### Policies\n\n~~~~text\n\[mandatory\] {2}\[severity: high\] {2}image-pinned/);
-    // Printed output is between fences that it can't close, and can't act as a command to the runner.
+    // Printed output is between fences that it can't close, and the runner can't interpret it as a command.
     expect(comment).toContain("~~~~~text\nPreviewing update (staging):");
     expect(log).toMatch(/::stop-commands::([0-9a-f]{32})\n[\s\S]*::error::from a pull request\n::\1::/);
   });

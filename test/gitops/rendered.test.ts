@@ -7,8 +7,8 @@ import { readStackFile, signerPrivateKey, type RawConfig } from "#infra/testing/
 import { template } from "./workflow.ts";
 
 /**
- * The template's stacks. The tests check the objects that the program registers. The provider writes `renderTo`'s files from them, which
- * needs Pulumi's command line (rendered.integration.test.ts).
+ * The template's stacks. The tests check the objects that the program registers. Writing `renderTo`'s files from them needs the provider
+ * and Pulumi's command line (rendered.integration.test.ts).
  */
 const stacks = globSync("stacks/Pulumi.*.yaml", { cwd: template }).toSorted();
 
@@ -44,7 +44,7 @@ async function rendered(path: string): Promise<readonly Manifest[]> {
   return listManifests(await recordStack(configOf(path), { preview: false }));
 }
 
-/** Runs the program again; an observer prevents sharing the run with another test. */
+/** Runs the program again; without an observer, it would share another test's run. */
 async function renderedAgain(path: string): Promise<readonly Manifest[]> {
   return listManifests(await recordStack(configOf(path), { preview: false, watch: () => undefined }));
 }
@@ -131,7 +131,7 @@ const listKeys: Readonly<Record<string, readonly string[]>> = {
   imagePullSecrets: ["name"],
 };
 
-/** Entries of such lists that have the same key as an earlier one. */
+/** Lists entries with the same key as an earlier entry of such a list. */
 function twice(value: unknown, name = ""): readonly string[] {
   if (Array.isArray(value)) {
     const found = value.flatMap((entry) => twice(entry));

@@ -67,7 +67,7 @@ test.skipIf(!hasOpenssl)(`reports a certificate that is not trusted${withoutOpen
   );
 });
 
-test("infers a stopped node only from a closed port: a node that resets connections is running", async () => {
+test("infers a stopped node only from a closed port, because a node that resets connections is running", async () => {
   let resets = true;
   await using node = await serve((request, response) => {
     if (resets) return void request.socket.resetAndDestroy();
@@ -132,7 +132,7 @@ test.each<[what: string, answer: RequestListener, reason: string, words: string]
 });
 
 test("does not report a node at an unreachable address as refusing connections", async () => {
-  // No machine has this address as its own (RFC 1122, 3.2.1.3), and the system sends nothing to it.
+  // No machine can have this address (RFC 1122, 3.2.1.3), and the system sends nothing to it.
   await using health = watch("http://255.255.255.255:18100", {
     GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: "ws://255.255.255.255:18200",
     GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "true",
@@ -149,7 +149,7 @@ test("reports an RPC of a different chain", async () => {
   );
 });
 
-test("ignores heights of a different chain: a node that returns to its chain has lost no block", async () => {
+test("ignores heights of a different chain, so that a node that returns to its chain has lost no block", async () => {
   let isElsewhere = false;
   const eth_chainId = () => (isElsewhere ? "0x1" : "0x688");
   let ownHeight = 600;
@@ -172,7 +172,7 @@ test("ignores heights of a different chain: a node that returns to its chain has
   expect(await health.words("HeightAdvancing", "WentBackwards")).toMatch(/^The height dropped from 6\d\d to 10\d;/);
 });
 
-test("detects a replaced node without a failed check: every check queries the chain", async () => {
+test("detects a replaced node without a failed check, because every check queries the chain", async () => {
   const asked = { heights: 0, chains: 0 };
   const eth_blockNumber = () => {
     asked.heights += 1;
@@ -190,7 +190,7 @@ test("detects a replaced node without a failed check: every check queries the ch
     () => asked.heights,
     (heights) => heights > 5,
   );
-  // Both are requested together; either may arrive first.
+  // Both responses are requested together, so either may arrive first.
   await readUntil(
     () => asked.heights - asked.chains,
     (ahead) => ahead <= 1,
@@ -220,7 +220,7 @@ test("reports a stalled height as unknown and a dropped one as lost blocks witho
     "The height dropped from 17 to 3; the node lost blocks or its data was replaced. Check the node's log and its data directory.",
   );
   expect(readiness(health.board).ready).toBe(false);
-  // Nothing shows that the chain continues after 3: a development chain may have been reset for good.
+  // Nothing shows that the chain continues after block 3: a development chain may have been reset for good.
   await health.words("HeightAdvancing", "Quiet");
   expect(readiness(health.board).ready).toBe(true);
   node.state.height = 2;

@@ -17,7 +17,7 @@ export type ApiContract = Readonly<{
 type Asked = Readonly<{ method: string; path: string }>;
 type Answer = Readonly<{ status: number; type: string; body: string }>;
 
-/** Closes a schema: undocumented fields are a violation here, although clients must tolerate them. */
+/** Closes a schema, so that undocumented fields are a violation, although clients must tolerate them. */
 function closeSchema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closeSchema);
   if (typeof schema !== "object" || schema === null) return schema;
@@ -27,7 +27,7 @@ function closeSchema(schema: unknown): unknown {
     : inner;
 }
 
-/** Whether a path matches the template, with any text for each `{name}`. */
+/** Returns whether a path matches the template, with any text for each `{name}`. */
 function isFilledIn(template: string, path: string): boolean {
   const [parts, asked] = [template.split("/"), path.split("/")];
   return parts.length === asked.length && parts.every((part, place) => /^\{\w+\}$/.test(part) || part === asked[place]);

@@ -29,7 +29,7 @@ it("facilitator responses match its OpenAPI document", async () => {
   const asked = { headers: sent, body: JSON.stringify(await signPayment(market.chain.token)) };
   expect(await ask("POST", "/verify", asked)).toBe(200);
   expect(await ask("POST", "/settle", asked)).toBe(200);
-  // The payment has been spent by now.
+  // The payment is already spent.
   expect(await ask("POST", "/verify", asked)).toBe(200);
   expect(await ask("POST", "/settle", asked)).toBe(200);
   expect(await ask("POST", "/verify", { headers: sent, body: "{}" })).toBe(400);

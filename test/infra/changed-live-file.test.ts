@@ -77,7 +77,7 @@ describe.each(Object.entries(targets))("a changed file on %s", (target, place) =
 });
 
 describe("an operator's own policy file", () => {
-  it("replaces the delivered policy, and moves its settings to the settings file", async () => {
+  it("replaces the delivered policy, whose settings move to the settings file", async () => {
     const recordedStack = await recordStack(
       { ...devnet, ...targets.docker, ...gateway({ policyPath: "/data/policy.json5", ranges: { logsBlocks: 50 } }) },
       { preview: false },

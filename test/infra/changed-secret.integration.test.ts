@@ -96,7 +96,7 @@ it("a changed secret and setting together cause one hot restart, and no call fai
   await until("the old token works", generousMs, async () => (await statusBy(before)) === 200);
   const callers = await startCallers(sidecar.urls["gateway"] ?? "", { requestsPerSecond: 100, webSockets: 5 });
 
-  // Any other difference would replace the container.
+  // Another difference would replace the container.
   expect({ ...specWith(after), liveSecrets: [] }).toEqual({ ...spec, liveSecrets: [] });
   const changed = specWith(after, 20_000);
   expect({ ...changed, liveSecrets: [], liveFiles: [] }).toEqual({ ...spec, liveSecrets: [], liveFiles: [] });

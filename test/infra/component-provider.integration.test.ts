@@ -44,8 +44,8 @@ let engine: ComponentEngine;
 const invalidArgument = 3;
 
 /**
- * Returns all of the plugin's errors about a component: the message, and each input with its error. Expects that nothing but the component
- * itself is registered.
+ * Returns all of the plugin's errors about a component: the message, and each input with its error. Expects that only the component itself
+ * is registered.
  */
 async function rejectionOf(asked: RequestedComponent): Promise<string> {
   const rejected = await engine.construct(asked).then(
@@ -56,7 +56,7 @@ async function rejectionOf(asked: RequestedComponent): Promise<string> {
   );
   expect(rejected.code).toBe(invalidArgument);
   const registered: string[] = [];
-  // It is registered while its inputs are being validated, or later.
+  // The component is registered during the validation of its inputs, or later.
   await expect.poll(() => registered.push(...engine.takeRegistered().map(({ type }) => type))).toBeGreaterThan(0);
   expect(registered).toEqual(["gatehouse:index:Stack"]);
   return [rejected.details, ...rejected.metadata.get("grpc-status-details-bin")].map(String).join("\n");

@@ -15,7 +15,7 @@ const secrets: Readonly<Record<string, string>> = {
 const exampleConfig = (name: string) => readStackFile(join(root, "infra/examples", name));
 const guide = (name: string) => readFileSync(join(root, "docs/guides", name), "utf8");
 
-/** The secrets that a page tells its reader to set. */
+/** Reads the secrets that a page instructs its reader to set. */
 function secretsOf(page: string): Readonly<Record<string, string>> {
   const named = [...page.matchAll(/pulumi config set --secret (\w+)/g)].map(([, key = ""]) => [
     key,

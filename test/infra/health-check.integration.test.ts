@@ -30,7 +30,7 @@ async function service() {
   };
   return {
     state,
-    /** The status of a check that must not wait: its delay of an hour would outlast the test. */
+    /** The status of a check that must not wait, because its delay of an hour would outlast the test. */
     checkAtOnce: async () => (await check(hourMs)).status,
     checkRested: () => check(1_000),
     [Symbol.asyncDispose]: async () => {

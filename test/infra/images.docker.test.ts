@@ -58,7 +58,7 @@ describe.skipIf(!found.ok)(`the images${skipReason(found)}`, () => {
     if (found.ok) await buildTestImages(imagesName, found.nodeImage);
   }, 900_000);
 
-  test("add less than 200 MB to their base", async () => {
+  test("add less than 200 MB to their base image", async () => {
     const [base, own, node] = await Promise.all([bareBase, gatehouse, devnet].map(sizeOf));
     const sizes = { base, gatehouse: own, devnet: node };
     const shown = Object.entries(sizes).map(([name, size = 0]) => `${name} ${(size / megabyte).toFixed(1)} MB`);
@@ -117,7 +117,7 @@ describe.skipIf(!found.ok)(`the images${skipReason(found)}`, () => {
       const { stderr } = await run("docker", ["run", "--rm", ...confined, "--user", user, ...args]).catch(
         (error: unknown) => error as { stderr: string },
       );
-      // The engine may lose some of thousands of simultaneous lines; each module has one line when it is read, and one when Node exits.
+      // The engine may lose some of thousands of simultaneous lines, but each module has two: one when it is read, and one when Node exits.
       const used = "(V8 code cache for ESM {file} was accepted|skip persisting ESM {file} because cache was the same)";
       expect(stderr, user).toMatch(new RegExp(used.replaceAll("{file}", "file:///app/sidecar/main.ts")));
     }
@@ -129,7 +129,7 @@ describe.skipIf(!found.ok)(`the images${skipReason(found)}`, () => {
   });
 
   test("fail to build on a base image without Node, with a clear error", async () => {
-    // The build fails before anything is copied, so it needs nothing else of the clone.
+    // The build fails before it copies anything, so it needs no other file of the clone.
     const args = ["--build-arg", "BASE_IMAGE=scratch", "--file", "infra/images/gatehouse.Dockerfile", "infra/images"];
     const said = await runDocker("build", ...args).catch((error: unknown) => JSON.stringify(error));
     expect(said).toMatch(/exec: \\*"node\\*": executable file not found/);

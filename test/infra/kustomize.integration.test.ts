@@ -46,7 +46,7 @@ function secretFilesOf(kustomization: string): readonly string[] {
   return secretGenerator.flatMap(({ files }) => files).filter((file) => file.startsWith("secrets/"));
 }
 
-/** The directories that reference secret files which are not in the tree. */
+/** Lists the directories that reference secret files outside the tree. */
 function foldersWithSecrets(): readonly string[] {
   return [...tree].flatMap(([path, text]) => {
     const folder = dirname(path);

@@ -78,7 +78,7 @@ describe("the stack files", () => {
     expect(() => parseConfig(readStackFile(join(root, path)))).not.toThrow();
   });
 
-  it("specify the devnet's token in the development stack", () => {
+  it("use the devnet's token in the development stack", () => {
     expect(readStackFile(join(root, "infra/examples/Pulumi.devnet.yaml"))["tokenAddress"]).toBe(tokenAddress);
   });
 });

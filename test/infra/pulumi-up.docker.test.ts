@@ -251,7 +251,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
   });
 
   test("is rejected by the policies at preview", async () => {
-    // Even without the signer's own key: a changed secret leaves values unknown, which must not disable the rule.
+    // Even without the signer's own key: a changed secret makes values unknown, which must not disable the rule.
     await stack.configure({ ...config, settings: { sidecar: { prune: { enabled: false } } } });
     const printed = await step(
       "preview against the policies",

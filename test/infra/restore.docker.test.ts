@@ -17,7 +17,7 @@ import { listDeployedResources } from "./deployed-resources.ts";
 import { buildTestImages, testNodeUser } from "./test-images.ts";
 
 const found = await findEngine();
-/** At the server's speed, this download takes twelve seconds: progress is reported every ten. */
+/** At the server's speed, this download takes twelve seconds; progress is reported every ten seconds. */
 const payload = randomBytes(12_000_000);
 const bytesPerSecond = 1_000_000;
 const serverPort = 8_080;
@@ -25,7 +25,7 @@ const nodeConf = "conf/node.conf";
 let directory = "";
 let sha256 = "";
 
-/** Containers that prepare a real node's workspace, and a snapshot server on the network that reaches the outside. */
+/** Containers that prepare a real node's workspace, and a snapshot server on their external network. */
 type Preparation = AsyncDisposable &
   Readonly<{ prefix: string; stack: EngineStack; resources: readonly PolicyResource[] }>;
 

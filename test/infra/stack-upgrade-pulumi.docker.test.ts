@@ -42,7 +42,7 @@ describe.skipIf(lacking.length > 0)(`a stack upgrade by Pulumi${skipped}`, { tim
 
   beforeEach(() => waitUntilStackSettles(deployedChainStack.statusPort), 150_000);
 
-  test("upgrades to a good version, verifies it, and leaves Pulumi nothing to do", async () => {
+  test("upgrades to a good version, verifies it, and leaves no changes for Pulumi", async () => {
     const dataBefore = await deployedChainStack.readData("chain");
     const image = await chainImage(engine, "0.17.0");
     const done = await upgrade("--node-image", image, "--node-version", "0.17.0", "--yes");

@@ -105,8 +105,8 @@ describe.skipIf(!found.ok)(`a stack upgrade on a real engine${skipReason(found)}
       hostIp: "203.0.113.10",
       peerPort: String(peerPort),
       limits: JSON.stringify({ node: { cpus: 1, memoryMebibytes: 256 } }),
-      // An address instead of a name: on an engine without DNS, looking up the name of a service that is not deployed may take seconds, and
-      // delays every other lookup.
+      // An address instead of a name, because on an engine without DNS, looking up the name of an undeployed service may take seconds, and
+      // delays all other lookups.
       pushgatewayUrl: "http://203.0.113.10:9091",
       domainKey: "the-domain-key",
       stabilizingKey: "the-stabilizing-key",

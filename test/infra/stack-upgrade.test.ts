@@ -68,7 +68,7 @@ function nameOf(variable: string): string {
   return variable.slice(0, variable.indexOf("="));
 }
 
-/** The inputs with sorted variables, because their order is no reason to replace anything here. */
+/** Sorts the inputs' variables, because a change of their order replaces nothing. */
 function sortVariables(inputs: Inputs): Inputs {
   return Array.isArray(inputs["envs"]) ? { ...inputs, envs: inputs["envs"].toSorted() } : inputs;
 }

@@ -128,7 +128,7 @@ describe.skipIf(!found.ok)(`the deployed stack on a real engine${skipReason(foun
       const { State: state } = await stack.inspect(node);
       return state.Running && state.StartedAt !== startedAt && state.Health?.Status === "healthy";
     });
-    // The edit of a key that Gatehouse does not manage stays, and is why the node must restart.
+    // The edit of a key that Gatehouse does not manage is kept, and requires the restart.
     const { chain } = JSON.parse(confBefore) as { chain: object };
     expect(JSON.parse(await readConf())).toEqual({ ...JSON.parse(confBefore), chain: { ...chain, edited_by: "hand" } });
     await until(

@@ -37,7 +37,7 @@ export function nameTestImages(name: string): TestImages {
 }
 
 /**
- * Builds the images with that name with the classic builder, unless they exist; the product's own without a network.
+ * Builds the images with that name with the classic builder, unless they exist; Gatehouse's own image without a network.
  *
  * @param nodeImage a Debian image with Node.
  */
@@ -60,16 +60,13 @@ export function buildGatehouseImage(name: string, nodeImage: string): Promise<st
   const { bareBase, gatehouse } = nameTestImages(name);
   return buildOnce(gatehouse, async () => {
     await prepareContext(name);
-    await build(bareBase, "test/infra/bare-image/Dockerfile", { FULL_IMAGE: nodeImage }, barePlace);
+    await build(bareBase, "test/infra/bare-image/Dockerfile", { FULL_IMAGE: nodeImage }, bareLocation);
     const nodeUser = { NODE_USER: String(testNodeUser) };
     await build(gatehouse, "infra/images/gatehouse.Dockerfile", { BASE_IMAGE: bareBase, ...nodeUser });
   });
 }
 
-/**
- * Builds the devnet's image, unless it exists. Its base is that of the build.sh test, which finds most of its layers
- * built.
- */
+/** Builds the devnet's image, unless it exists. It has the same base as the build.sh test, which can reuse most of its layers. */
 function buildDevnetImage(name: string, nodeImage: string): Promise<string> {
   const onFullBase = `${name}:gatehouse-full`;
   const base = process.env["GATEHOUSE_TEST_BUILD_IMAGE"] ?? nodeImage;
@@ -163,7 +160,7 @@ function buildOnce(tag: string, make: () => Promise<void>): Promise<string> {
   });
 }
 
-/** Lock file by which processes take turns with these images. */
+/** Lock file that gives one process at a time access to these images. */
 const getTurnFile = (what: string) => join(tmpdir(), `${what.replace(":", "-")}.turn`);
 
 /** Removes all built images with that name. */
@@ -185,16 +182,16 @@ async function listBuiltImages(name: string): Promise<readonly string[]> {
   return listed.split("\n").filter((line) => line !== "");
 }
 
-type BuildPlace = Readonly<{ network: "none" | "host"; context: string }>;
+type BuildLocation = Readonly<{ network: "none" | "host"; context: string }>;
 
 /** The build only copies from another image. */
-const barePlace: BuildPlace = { network: "none", context: join(import.meta.dirname, "bare-image") };
+const bareLocation: BuildLocation = { network: "none", context: join(import.meta.dirname, "bare-image") };
 
 async function build(
   tag: string,
   dockerfile: string,
   args: Readonly<Record<string, string>>,
-  { network, context }: BuildPlace = { network: "none", context: root },
+  { network, context }: BuildLocation = { network: "none", context: root },
 ): Promise<void> {
   const buildArgs = Object.entries(args).flatMap(([key, value]) => ["--build-arg", `${key}=${value}`]);
   const where = ["--tag", tag, "--file", join(root, dockerfile), context];

@@ -2,7 +2,7 @@ import { Socket } from "node:net";
 
 /**
  * Loaded into a service before its own program. After SIGUSR2, kills the process with SIGKILL at the last of these consecutive statements:
- * either before PostgreSQL receives it, or after PostgreSQL has executed it but before the process knows.
+ * either before PostgreSQL receives it, or after PostgreSQL has executed it but before the process gets the response.
  */
 const { statements, moment } = JSON.parse(process.env["TEST_KILL_AT_STATEMENT"] ?? "{}") as Readonly<{
   statements: string[];

@@ -37,7 +37,7 @@ const writes = [
 ];
 const points = writes.flatMap((written) => (["before", "after"] as const).map((moment) => ({ ...written, moment })));
 
-/** A killed process keeps its claims and its lease for some seconds. */
+/** A killed process's claims and lease expire only after some seconds. */
 const knownWithinMs = 4 * generousMs;
 
 /** Returns the URL of a seller's product once it sells. */

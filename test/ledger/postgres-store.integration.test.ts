@@ -123,7 +123,7 @@ describe.skipIf(missing !== undefined)(`PostgreSQL store${missing === undefined 
     await store.change("INSERT INTO counter VALUES (1, 0), (2, 0)");
     let runs = 0;
     const bothHoldOne = Promise.withResolvers<void>();
-    // Each locks the rows in a different order, so that they deadlock until PostgreSQL aborts one of them.
+    // Each transaction locks the rows in a different order, so that they deadlock until PostgreSQL aborts one.
     const add = (first: number, second: number) =>
       store.transaction(async (connection) => {
         await connection.change("UPDATE counter SET value = value + 1 WHERE id = $1", [first]);

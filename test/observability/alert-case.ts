@@ -8,7 +8,7 @@ export const target = { job: "gatehouse", instance: "node-7:9100" } as const;
 /** One series of a case: its selector, and its values as promtool writes them. */
 export type InputSeries = readonly [selector: string, values: string];
 
-/** Course of an alert over time: it fires during the fault, not before, and not after. Times in minutes. */
+/** A test case of an alert, which must fire during the fault, not before and not after. Times in minutes. */
 export type AlertCase = Readonly<{
   alert: `Gatehouse${string}`;
   /** Severity of the rule under test, for an alert that has two. */
@@ -74,8 +74,8 @@ export function buildUpgrading(span: Span): InputSeries {
 }
 
 /**
- * Builds a case of an alert that is based on a condition: it fires if the condition is not True for long enough, but not if for less than
- * the alert's `for`.
+ * Builds a case of an alert based on a condition: it fires if the condition is not True for at least the alert's `for`, but not if for a
+ * shorter time.
  */
 export function buildConditionCase({
   alert,

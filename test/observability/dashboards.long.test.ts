@@ -33,7 +33,7 @@ const constants = {
 };
 
 /**
- * Queries of panels that have data without special settings or faults, with all stacks and nodes selected, and the range that Grafana
+ * Queries of the panels that have data without special settings or faults, with all stacks and nodes selected, and the range that Grafana
  * chooses.
  */
 const queries = panels

@@ -66,7 +66,7 @@ export const gatewayCases: readonly AlertCase[] = [
     firesAt: 120,
     resolvedAt: 170,
     summary: `5% of calls to ${who} failed in the last five minutes.`,
-    // 1 % is slower than this alert's threshold; callers' own errors and a few failed calls don't count.
+    // 1 % of the calls are slower than this alert's threshold; callers' own errors and a few failed calls don't count.
     nearMiss: { series: [...errorsFast(6), calls("rejected", "0+500x300")], silentAt: [120, 159] },
   },
   {
@@ -78,7 +78,7 @@ export const gatewayCases: readonly AlertCase[] = [
     resolvedAt: 640,
     summary: `2% of calls to ${who} failed in the last half hour, and for hours before.`,
     nearMiss: {
-      // One call fails at a node with hardly any calls.
+      // One call fails at a node that gets few calls.
       series: [calls("node", "0+0.1x1440"), calls("failed", "0x60 1x1380")],
       silentAt: [62, 75, 90, 420],
     },
@@ -178,7 +178,7 @@ export const gatewayCases: readonly AlertCase[] = [
     firesAt: 30,
     resolvedAt: 70,
     summary: `2.0 calls per second are rejected by ${who} because it is overloaded.`,
-    // A single burst exceeds the limit; the other rejections are due to a different limit.
+    // A single burst exceeds the limit; a different limit causes the other rejections.
     nearMiss: {
       series: [limited("overload", "0x10 500x100"), limited("rate", "0+60x110")],
       silentAt: [12, 16, 22, 40],

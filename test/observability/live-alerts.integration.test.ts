@@ -86,7 +86,7 @@ describe.skipIf(!hasPrometheus)(`a live Prometheus${withoutPrometheus}`, () => {
         for (const name of firingAlerts) seen.add(name);
         return firingAlerts.includes(alert);
       };
-      // An alert that is pending because of the previous fault would fire during this one.
+      // An alert still pending from the previous fault would fire during this one.
       await until(`no alert is pending before: ${what}`, quietWithinMs, async () => {
         return (await prometheus.alerts()).length === 0;
       });
@@ -105,7 +105,7 @@ describe.skipIf(!hasPrometheus)(`a live Prometheus${withoutPrometheus}`, () => {
       });
       expect([...seen].filter((name) => name !== alert && !besides.some((one) => one === name))).toEqual([]);
     },
-    // Longer than the waits inside the test, so that an error names the failed wait.
+    // Longer than the waits inside the test, so that the error reports which wait failed.
     480_000,
   );
 });

@@ -13,10 +13,7 @@ const who = target.instance;
 const up = (values: string) => buildSample("gatehouse_node_up", {}, values);
 const steady = (value: number) => `${value}x${trouble.end}`;
 const gibibyte = 2 ** 30;
-/**
- * Half a year of one-minute steps would be slow: ten minutes between two samples are too long for Prometheus, four are
- * not.
- */
+/** Half a year of one-minute steps would be slow. Prometheus accepts four minutes between two samples, but not ten. */
 const wide = { stepMinutes: 4, hours: (count: number) => count * 15 };
 
 const roomyDisk = buildSample("gatehouse_node_disk_free_bytes", {}, `${60 * gibibyte}x130`);
@@ -85,7 +82,7 @@ export const nodeCases: readonly AlertCase[] = [
       others: [buildSample("gatehouse_node_height_unchanged_seconds", {}, steady(240)), up(steady(1))],
       summary: `The node behind ${who} has had no new block for 4m 0s: NoNewBlock.`,
     }),
-    // A node that does not respond is down, which has its own alert.
+    // An unresponsive node is down, which has its own alert.
     nearMiss: {
       series: [
         ...buildWrong("HeightAdvancing", "NoNewBlock"),

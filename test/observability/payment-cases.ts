@@ -147,7 +147,7 @@ export const paymentCases: readonly AlertCase[] = [
     firesAt: 16,
     labels: ofNetwork,
     summary: `2 payments that are settled in the ledger of the facilitator ${target.instance} are not on the chain ${network}.`,
-    // A replica that does not settle compares nothing; for one replica, a check hit a lagging node; for another, the later checks failed.
+    // A replica that does not settle compares nothing. One replica's check queried a lagging node; another replica's later checks failed.
     nearMiss: { series: [mismatches(`${unknown(20)} 0x9 1x3 0x9 1 ${unknown(40)}`)], silentAt: [10, 31, 40, 51] },
   },
   {
@@ -158,7 +158,7 @@ export const paymentCases: readonly AlertCase[] = [
     firesAt: 26,
     labels: ofNetwork,
     summary: `The facilitator ${target.instance} settles but has not compared its ledger with the chain ${network} for five minutes (1 settler).`,
-    // The replica does not settle at first; its first check follows a minute after it begins.
+    // The replica does not settle at first; its first check is a minute after it starts to.
     nearMiss: {
       series: [settler("0x29 1x60"), compared(`${unknown(32)} 1920+60x58`)],
       silentAt: [20, 31, 45, 80],
@@ -186,7 +186,8 @@ export const paymentCases: readonly AlertCase[] = [
     labels: { job: target.job, outcome: "invalid_exact_evm_payload_signature" },
     summary: `50% of payments at ${target.job} are rejected as invalid_exact_evm_payload_signature, three times the usual share.`,
     nearMiss: {
-      // One reason always rejects a tenth; another rejects nine of nine payments, which are too few to evaluate.
+      // A tenth of the payments are always rejected for one reason; nine of nine are rejected for another, but these are too few to
+      // evaluate.
       series: [
         verified("valid", "0+9x600"),
         verified("invalid_exact_evm_insufficient_balance", "0+1x600"),

@@ -49,7 +49,7 @@ export const serviceCases: readonly AlertCase[] = [
   {
     alert: "GatehouseServiceDown",
     of: "a target that never responded",
-    // Prometheus scrapes it for a quarter of an hour before the alert, because a service may start that much later.
+    // Prometheus scrapes it for a quarter of an hour before the alert, because a service may start that long after Prometheus.
     series: [[labelled("up", "sidecar"), "0x59 1x30"]],
     silentAt: [3, 16],
     firesAt: 20,

@@ -42,8 +42,8 @@ function listValues(
 }
 
 /**
- * Lists what the selectors in expressions or templates name and no service exposes: metrics and recordings, labels,
- * conditions, reasons, levels, outcomes and limits. Also lists each alert that does not exist.
+ * Lists the metrics, recordings, labels, conditions, reasons, levels, outcomes and limits in expressions or templates that no service
+ * exposes, and alerts that do not exist.
  */
 export function listUnknownNames(text: string): readonly string[] {
   const unknownAlerts = [...text.matchAll(/\bGatehouse[A-Z]\w+/g)]

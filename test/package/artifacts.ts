@@ -45,11 +45,11 @@ export async function makeArtifacts(folder: string): Promise<Artifacts> {
   };
 }
 
-type Packed = Readonly<{ filename: string; unpackedSize: number; files: readonly PackedFile[] }>;
+type PackageListing = Readonly<{ filename: string; unpackedSize: number; files: readonly PackedFile[] }>;
 
 /** Parses the package listing; npm 12 lists packages by name, earlier versions in an array. */
-function parsePacked(json: string): Packed {
-  const listed = JSON.parse(json.slice(json.search(/^[[{]/m))) as Record<string, Packed>;
+function parsePacked(json: string): PackageListing {
+  const listed = JSON.parse(json.slice(json.search(/^[[{]/m))) as Record<string, PackageListing>;
   const [packed] = Object.values(listed);
   if (packed === undefined) throw new Error(`npm pack lists no package: ${json.slice(0, 300)}`);
   return packed;

@@ -13,8 +13,8 @@ const digest = `sha256:${"a".repeat(64)}`;
 export type DeployedProgram = Readonly<{ folder: string; outputs: Readonly<Record<string, unknown>> }>;
 
 /**
- * Runs the commands of examples/pulumi/README.md, with a copy of a program in the directory in which the package is
- * installed. It renders YAML, so that no cluster is needed.
+ * Runs the commands of examples/pulumi/README.md on a copy of a program, in the directory in which the package is installed. It renders
+ * YAML, so that no cluster is needed.
  *
  * @throws {Error} with Pulumi's output, if a command fails.
  */
@@ -29,7 +29,7 @@ export async function deployProgram(
   const { PULUMI_HOME: plugins } = process.env;
   const env = {
     HOME: process.env["HOME"] ?? folder,
-    // If no provider is missing, all were found in this directory.
+    // No missing provider: all were found in this directory.
     ...(plugins === undefined ? {} : { PULUMI_HOME: plugins }),
     PULUMI_BACKEND_URL: pathToFileURL(state).href,
     PULUMI_CONFIG_PASSPHRASE: crypto.randomUUID(),

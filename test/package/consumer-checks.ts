@@ -13,7 +13,7 @@ export async function expectSale({ folder, gatehouse }: ConsumerFolder): Promise
 }
 
 /**
- * Compiles a file that uses every export. Pulumi's policy SDK refers to two names that it does not declare; its users get the same errors
+ * Compiles a file that uses every export. Pulumi's policy SDK refers to two names that it does not declare, and causes the same errors
  * without Gatehouse.
  */
 export async function expectStrictTypes({ compile }: ConsumerFolder, compiler: Compiler): Promise<void> {

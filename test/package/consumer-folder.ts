@@ -7,7 +7,7 @@ import { root } from "../style/rooms.ts";
 
 const run = promisify(execFile);
 
-export type Ended = Readonly<{ status: number; stdout: string; stderr: string }>;
+export type ProcessResult = Readonly<{ status: number; stdout: string; stderr: string }>;
 
 /** A directory outside the repository, with the package among its dependencies. */
 export type ConsumerFolder = Readonly<{
@@ -16,9 +16,9 @@ export type ConsumerFolder = Readonly<{
   /** The installed package. */
   directory: string;
   /** Runs a program file in the directory, with an environment of PATH and the given variables only. */
-  run: (program: string, args: readonly string[], env?: Readonly<Record<string, string>>) => Promise<Ended>;
+  run: (program: string, args: readonly string[], env?: Readonly<Record<string, string>>) => Promise<ProcessResult>;
   /** Runs the installed `gatehouse`. */
-  gatehouse: (args: readonly string[], env?: Readonly<Record<string, string>>) => Promise<Ended>;
+  gatehouse: (args: readonly string[], env?: Readonly<Record<string, string>>) => Promise<ProcessResult>;
   /** Compiles a file in the directory as a strict consumer would; returns the compiler's messages, one per line. */
   compile: (compiler: Compiler, file: string, ...options: readonly string[]) => Promise<readonly string[]>;
 }>;
@@ -35,7 +35,7 @@ const nativeCompiler = "npm:typescript@7.0.2";
 /**
  * Additional packages that the consumer needs: compiler, types, and the optional peers, in the repository's versions.
  */
-const besides = [
+const additionalPackages = [
   "@foundry-rs/anvil",
   "@pulumi/docker",
   "@pulumi/kubernetes",
@@ -57,7 +57,7 @@ export async function makeConsumerFolder(folder: string, tarball: string): Promi
     private: true,
     dependencies: { "gatehouse-evm": `file:${tarball}` },
     devDependencies: {
-      ...Object.fromEntries(besides.map((name) => [name, packageJson.devDependencies[name]])),
+      ...Object.fromEntries(additionalPackages.map((name) => [name, packageJson.devDependencies[name]])),
       "typescript-native": nativeCompiler,
     },
   };
@@ -91,7 +91,7 @@ async function runToEnd(
   program: string,
   args: readonly string[],
   options: Readonly<{ cwd: string; env: Record<string, string> }>,
-): Promise<Ended> {
+): Promise<ProcessResult> {
   try {
     const { stdout, stderr } = await run(program, [...args], { ...options, timeout: runDeadlineMs });
     return { status: 0, stdout, stderr };

@@ -16,7 +16,7 @@ import {
 const given = ["account", "args", "isSecret", "key", "ours", "payee", "platform", "signerKey", "token", "url"];
 const calls = listExportedCalls();
 const examples = calls.flatMap(({ name, example }) => (example === undefined ? [] : [{ name, example }]));
-/** Node resolves imports of a module in this directory as it does for a user of the package. */
+/** In this directory, Node resolves a module's imports as it does for a user of the package. */
 const folder = join(import.meta.dirname, `../../node_modules/.cache/doc-examples-${process.pid}`);
 const resources = new AsyncDisposableStack();
 let places: Readonly<Record<string, string>>;

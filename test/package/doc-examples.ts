@@ -29,7 +29,7 @@ function listEntries(): ReadonlyMap<string, string> {
   );
 }
 
-/** Sources that the compiler has read, which are the same for each program. */
+/** Sources that the compiler has read; they are the same for each program. */
 const readSources = new Map<string, ts.SourceFile | undefined>();
 
 function createHost(options: ts.CompilerOptions): ts.CompilerHost {

@@ -8,7 +8,7 @@ import { root } from "../style/rooms.ts";
 
 const run = promisify(execFile);
 
-/** `e_machine` of an ELF header (System V ABI): the architecture that a program is for. */
+/** `e_machine` of an ELF header (System V ABI): a program's architecture. */
 const machines = { amd64: 62, arm64: 183 } as const;
 
 /** A clone without installed packages, with the files that `npm run images:prepare` reads. */

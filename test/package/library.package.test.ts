@@ -39,7 +39,7 @@ describe("the installed library", () => {
     }
   });
 
-  it("compiles with the example of a Pulumi program", async () => {
+  it("compiles with the example Pulumi program", async () => {
     await cp(join(root, "examples/pulumi/typescript/index.ts"), join(installed.folder, "program.mts"));
     expect(await installed.compile("typescript-native", "program.mts", "--module", "nodenext")).toEqual([]);
   });
@@ -78,7 +78,7 @@ describe("the installed library", () => {
       stdio: ["ignore", "pipe", "inherit"],
     });
     const ended = once(pack, "exit");
-    // Pulumi's engine reads the port of the pack's server from there.
+    // Pulumi's engine reads the port of the policy pack's server from there.
     const [port] = (await once(pack.stdout, "data")) as [Buffer];
     expect(String(port)).toMatch(/^\d+\n$/);
     pack.kill();

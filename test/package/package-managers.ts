@@ -36,8 +36,8 @@ export async function fetchManager(name: ManagerName, folder: string): Promise<P
   const version = `${name}@${managerVersions[name]}`;
   const limits = { cwd: home, timeout: installDeadlineMs };
   await run("npm", [...quietInstall, "--loglevel=error", version], limits);
-  // Replaces the package's placeholder with this platform's program, an optional dependency. npm may or may not run this script on its own,
-  // depending on npm's version.
+  // Replaces the package's placeholder with this platform's program, an optional dependency. Only some versions of npm run this script
+  // themselves.
   await run(process.execPath, [join(home, "node_modules", name, "install.js")], limits);
   const program = join(home, "node_modules/.bin", name);
   const caches = { pnpm: ["--store-dir", join(home, "cache")], bun: ["--cache-dir", join(home, "cache")] };

@@ -46,7 +46,7 @@ const settling = new Set(["eth_sendRawTransaction", "eth_getTransactionCount", "
 /** Signs a payment once the server has detected that its node responds again. */
 const sign = async () => {
   let response = await fetch(url);
-  // A check that began before the node responded again may still fail after this.
+  // A check that started before the node recovered may still fail after this.
   await until("payment is requested", generousMs, async () => (response = await fetch(url)).status === 402);
   return signOffer(readRequired(response).accepts[0]!);
 };

@@ -45,7 +45,7 @@ beforeAll(async () => {
   upstream = market.upstream.url;
   await writeFile(join(folder, "policy.json5"), policy({}));
   await writeFile(join(folder, "keys.json5"), keys());
-  // The facilitator has its own process, because the load leaves this one no time.
+  // The facilitator has its own process, because the load keeps this one busy.
   const settling = { rpcUrl: market.chain.url, token: market.chain.token, ledgerPath: join(folder, "settler.sqlite") };
   const settler = resources.use(await startFacilitator(settling));
   shop = resources.use(await market.openShop(folder, { GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: settler.url }));
@@ -82,7 +82,7 @@ async function askPrice(): Promise<void> {
   if (status !== 402) throw new Error(`an unpaid request returned ${status}`);
 }
 
-/** Buys at a price that has changed since it was requested. */
+/** Buys at a price that changed after it was requested. */
 async function buy(signed: () => void, changed: Promise<void>): Promise<void> {
   const payment = await signPaymentFor(`${findUrl(shop)}/data`).finally(signed);
   await changed;
@@ -98,7 +98,7 @@ const kinds = [
 ];
 
 /** Waits until that file is active in a service. */
-async function inForce(operations: string, file: string, text: string): Promise<void> {
+async function waitUntilActive(operations: string, file: string, text: string): Promise<void> {
   await until(`${file} is in force`, generousMs, async () => {
     const answer = (await (await fetch(`${operations}/configuration`)).json()) as {
       files: readonly { path: string; sha256: string; rejected?: string }[];
@@ -157,7 +157,7 @@ it("ten configuration changes under load fail no request and close no WebSocket"
     await until("the requests are sent", generousMs, () => asked >= due);
     await signed.promise;
     await writeFile(join(folder, file), text);
-    await inForce(operations, file, text);
+    await waitUntilActive(operations, file, text);
     changed.resolve();
   }
   over.abort();

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { text } from "node:stream/consumers";
 import { listenLocally } from "#daemon/testing/local-server.ts";
 
-/** Fault in calls of `/verify` or `/settle`. */
+/** Fault in calls to `/verify` or `/settle`. */
 type ProxyFault =
   | { on: "verify" | "settle"; answer: Readonly<{ status: number; body: string }> }
   | { on: "settle"; loseAnswer: true }

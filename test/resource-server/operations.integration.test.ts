@@ -139,7 +139,7 @@ it("is degraded while its routes file is invalid, on its page too", async () => 
   await turnsTo("Ready");
 });
 
-it("names an upstream that accepts no connection, stays ready as degraded, and requests no payment", async () => {
+it("reports which upstream accepts no connection, stays ready as degraded, and requests no payment", async () => {
   const accepts = { scheme: "exact", price: "0.01", network: "eip155:1672" };
   const routes = { "GET /data": { accepts, upstream: "http://127.0.0.1:1/data" } };
   await using own = await market.openOwnShop({}, { routes });
@@ -156,7 +156,7 @@ it("names an upstream that accepts no connection, stays ready as degraded, and r
   ]);
 });
 
-/** A seller of one route of an upstream that fails three payments, and whether it is degraded from then on. */
+/** Opens a seller with one route whose upstream fails three payments, and reports whether it is then degraded. */
 async function openFailingShop(key: "GET /data" | "POST /data", status: 500 | "unreachable") {
   await using resources = new AsyncDisposableStack();
   const asked: string[] = [];

@@ -5,10 +5,7 @@ import { privateKeyToAccount } from "viem/accounts";
 
 type Order = Readonly<{ url: string; key: `0x${string}`; asset: string }>;
 
-/**
- * Buys from within a page, as the published client does; returns what the page could read of the offer and of its
- * purchase.
- */
+/** Buys from within a page, like the published client; returns the data about offer and purchase that the page could read. */
 async function buy({ url, key, asset }: Order) {
   const unpaidResponse = await fetch(url);
   const [offer] = decodePaymentRequiredHeader(unpaidResponse.headers.get("PAYMENT-REQUIRED") ?? "").accepts;

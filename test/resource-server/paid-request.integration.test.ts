@@ -85,7 +85,7 @@ describe("a protected route", () => {
       .setSpendControls(JSON.parse(controls) as SpendControls);
     const { result, gain } = await measureEffect(() => wrapFetchWithPayment(fetch, client)(url));
     expect([result.status, gain]).toEqual([200, 10_000n]);
-    // As in the extension's guide for buyers: one identifier per purchase, with a signature per request.
+    // As in the extension's guide for buyers, one identifier per purchase and one signature per request.
     client.onBeforePaymentCreation(async ({ paymentRequired: { extensions = {} } }) => {
       (extensions["payment-identifier"] as { info: { id?: string } }).info.id = "pay_7d5d747be160e280504c099d984bcfe0";
     });

@@ -145,7 +145,7 @@ export function drawUsed({ signing: { method, wallet } }: SignedOffer, random: n
 }
 
 /** Parts of a facilitator that no sale uses. */
-const unwatched = {
+const unusedParts = {
   supported: () => ({ kinds: [], extensions: [] }),
   readiness: () => ({ ok: true, message: "" }),
   isSettlingPaused: () => false,
@@ -159,7 +159,7 @@ export async function startResourceServer(process: VirtualProcess, surroundings:
   const owner = await createSoleClaimOwner({ store });
   const ledger = createClaimLedger({ responseBytes: 1_000_000 }, { store, owner, clock: time.nowMs });
   const calls = await facilitate(process);
-  const pendingCalls: Facilitation = { ...calls, ...unwatched, [Symbol.asyncDispose]: async () => undefined };
+  const pendingCalls: Facilitation = { ...calls, ...unusedParts, [Symbol.asyncDispose]: async () => undefined };
   const facilitation = weather.hasMembers
     ? sellThroughChannels(pendingCalls, process, { store, clock: time.nowMs, retentionMs: weather.channelRetentionMs })
     : pendingCalls;

@@ -6,7 +6,14 @@ import { computeAddress } from "#facilitator/chain/transaction-signer.ts";
 import { encodeInteger, type Hex } from "#x402/hex.ts";
 import type { ContractCall } from "#x402/wallet-signature.ts";
 import { allowances, balances, token } from "./wallets.ts";
-import { execute, nameCalled, type Act, type Executed, type Revert, type TokenState } from "./virtual-contracts.ts";
+import {
+  execute,
+  nameCalled,
+  type Act,
+  type ExecutionResult,
+  type Revert,
+  type TokenState,
+} from "./virtual-contracts.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 /** Transaction of one of the facilitator's signers, or a third party's action. */
@@ -43,7 +50,7 @@ type Receipt = Readonly<{
 type State = TokenState & Readonly<{ nextNonces: ReadonlyMap<Hex, number> }>;
 
 /** Transaction in a block, and the results of its calls. */
-export type Included = Pick<Executed, "calls"> &
+export type IncludedTransaction = Pick<ExecutionResult, "calls"> &
   Readonly<{ transaction: Transaction; receipt: Receipt; revert: Revert | undefined }>;
 
 export type Block = Readonly<{
@@ -51,7 +58,7 @@ export type Block = Readonly<{
   timestamp: number;
   baseFee: bigint;
   state: State;
-  included: readonly Included[];
+  included: readonly IncludedTransaction[];
 }>;
 
 export type VirtualChain = Readonly<{
@@ -77,7 +84,7 @@ export type VirtualChain = Readonly<{
   /** Makes a third party call a contract, or act on its own tokens, in the next block, before all others. */
   sendForeign: (what: ContractCall | Act) => void;
   /** Executes a call in the state after a block. */
-  simulate: (call: ContractCall & Readonly<{ from?: Hex }>, gas: bigint, block: Block) => Executed;
+  simulate: (call: ContractCall & Readonly<{ from?: Hex }>, gas: bigint, block: Block) => ExecutionResult;
 }>;
 
 /** Chains of a run, by their ids. */
@@ -136,7 +143,7 @@ export function createVirtualChain({ id, time, hasFeeSpikes }: ChainOptions): Vi
     const baseFee = nextBaseFee(headBefore.baseFee);
     const nextNonces = new Map(headBefore.state.nextNonces);
     const state = { ...headBefore.state, nextNonces };
-    const included: Included[] = [];
+    const included: IncludedTransaction[] = [];
     const include = (transaction: Transaction) => {
       const { hash, from, gas, tip, act } = transaction;
       const done =

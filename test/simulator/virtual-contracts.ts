@@ -38,7 +38,7 @@ export type Revert =
   | "unknown";
 
 /** Result of a call, and of its inner calls. */
-export type Executed = Readonly<{
+export type ExecutionResult = Readonly<{
   revert: Revert | undefined;
   logs: readonly ContractLog[];
   gas: bigint;
@@ -100,7 +100,12 @@ function readBatch(data: Hex): readonly BatchedCall[] {
 }
 
 /** Executes a transaction's call; a failed call changes nothing. */
-export function execute(call: ContractCall, gas: bigint, state: MutableState, surroundings: Surroundings): Executed {
+export function execute(
+  call: ContractCall,
+  gas: bigint,
+  state: MutableState,
+  surroundings: Surroundings,
+): ExecutionResult {
   if (!isMulticall(call.to)) return executeAlone(call, gas, state, surroundings);
   const stateBefore = { ...state };
   let left = gas - batchGas;
@@ -119,14 +124,19 @@ export function execute(call: ContractCall, gas: bigint, state: MutableState, su
 }
 
 /** Encodes Multicall3's return value. */
-export function encodeResults({ calls }: Executed): Hex {
+export function encodeResults({ calls }: ExecutionResult): Hex {
   return AbiFunction.encodeResult(
     aggregate3,
     calls.map(({ revert }) => ({ success: revert === undefined, returnData: "0x" as const })),
   );
 }
 
-function executeAlone(call: ContractCall, gas: bigint, state: MutableState, surroundings: Surroundings): Executed {
+function executeAlone(
+  call: ContractCall,
+  gas: bigint,
+  state: MutableState,
+  surroundings: Surroundings,
+): ExecutionResult {
   const paying = findCalled(call);
   const isDear = surroundings.isInBlock && (paying?.offer.signing.number ?? 1) % 4 === 0;
   const needed = (isDear ? 2n : 1n) * usualGas;

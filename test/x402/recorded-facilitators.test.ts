@@ -27,14 +27,19 @@ import { testAccount } from "../support/payments/payment-chain.ts";
 type Program = Readonly<{ program: string; version: string; supported: object }>;
 
 /** Response of a published facilitator on anvil, and the payments (`<kind>: <what is wrong>`) that got it. Long texts are truncated. */
-type Recorded = Readonly<{ path: "/verify" | "/settle"; status: number; body: unknown; cases: readonly string[] }>;
+type RecordedResponse = Readonly<{
+  path: "/verify" | "/settle";
+  status: number;
+  body: unknown;
+  cases: readonly string[];
+}>;
 
 const folder = new URL("recorded-facilitators/", import.meta.url);
 const recordings = readdirSync(folder).map((file) => {
   const lines = readFileSync(new URL(file, folder), "utf8").trimEnd().split("\n");
-  const [program, ...responses] = lines.map((line) => JSON.parse(line) as Program | Recorded) as [
+  const [program, ...responses] = lines.map((line) => JSON.parse(line) as Program | RecordedResponse) as [
     Program,
-    ...Recorded[],
+    ...RecordedResponse[],
   ];
   return { ...program, responses };
 });
@@ -75,7 +80,7 @@ function readPayment(name: string): PaymentPayload {
 }
 
 /** Sells for a payment with a facilitator that returns this response, and otherwise succeeds. */
-async function buy({ path, status, body }: Recorded, name: string): Promise<HttpResponse> {
+async function buy({ path, status, body }: RecordedResponse, name: string): Promise<HttpResponse> {
   const sent = readPayment(name);
   const responses: Readonly<Record<string, unknown>> = {
     "/supported": { kinds: [{ x402Version: 2, ...sent.accepted }] },
@@ -129,7 +134,7 @@ const isUnclear = new RegExp(
 type Body = Partial<VerifyResponse & SettleResponse & { error: string; invalidReasonDetails: string }>;
 
 /** Expected status of the response to the buyer. */
-function expectedOf({ path, body }: Recorded, name: string): readonly number[] {
+function expectedOf({ path, body }: RecordedResponse, name: string): readonly number[] {
   const { isValid = false, success = false } = body as Body;
   if (isValid || success) return [200];
   if (isUnclear.test(name)) return [402, path === "/verify" ? 503 : 202];

@@ -9,7 +9,7 @@ import { computeGasCost } from "../../chain/gas-limits.ts";
 import { ranOutOfGas } from "./diagnosis.ts";
 
 /** A transaction with a gas limit of `limit`; it is mined if it used any gas. */
-type Sent = Readonly<{ limit: bigint; used?: bigint; price?: bigint }>;
+type SentTransaction = Readonly<{ limit: bigint; used?: bigint; price?: bigint }>;
 
 const gas = createGasLimits(
   { gasLimit: 200_000, gasMarginPercent: 20, entriesMax: 1 },
@@ -17,7 +17,7 @@ const gas = createGasLimits(
 );
 const buildHash = (at: number): Hex => `0x${String(at).repeat(64)}`;
 
-function settle(sent: readonly Sent[]) {
+function settle(sent: readonly SentTransaction[]) {
   const attempts = sent.map(
     ({ limit }, at) => ({ ...sampleAttempt, hash: buildHash(at), rawTransaction: encodeSample(limit) }) as const,
   );
@@ -42,7 +42,7 @@ function settle(sent: readonly Sent[]) {
   return { entry: book.add(sampleSettlement, attempts), receipts: new Map(receipts) };
 }
 
-test.each<[string, readonly Sent[], boolean, boolean]>([
+test.each<[string, readonly SentTransaction[], boolean, boolean]>([
   ["that used all its gas", [{ limit: 78_000n, used: 78_000n }], true, true],
   ["whose outer contracts retained some gas", [{ limit: 78_000n, used: 75_600n }], true, true],
   ["that used half its gas", [{ limit: 78_000n, used: 39_000n }], true, false],

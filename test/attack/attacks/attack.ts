@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
 
-/** Address under attack. Attackers come from their own addresses, `127.0.3.x`, other callers from others. */
+/** Address under attack. Attackers connect from `127.0.3.x`, other callers from other addresses. */
 export type Target = Readonly<{
   host: string;
   port: number;
@@ -8,14 +8,12 @@ export type Target = Readonly<{
   market?: Readonly<{ facilitatorPort: number; chainUrl: string; token: Hex }>;
 }>;
 
-/**
- * A way to do harm with nothing but a connection to a public listener. Ends soon after its signal aborts, and never throws.
- */
+/** An attack that needs only a connection to a public listener. Ends soon after its signal aborts, and never throws. */
 export type Attack = Readonly<{
   name: string;
   /** Description of the attack, for a report. */
   what: string;
-  /** Number of attackers. Each must reach the target at least once; otherwise, nothing was attacked. */
+  /** Number of attackers. Each must reach the target at least once; otherwise, the attack tested nothing. */
   attackers: number;
   run: (target: Target, signal: AbortSignal) => Promise<void>;
 }>;

@@ -12,7 +12,7 @@ export const idleConnections: Attack = {
   attackers: 1_500,
   run: async (target, signal) => {
     const hold = async (connection: number) => {
-      // Not all at once: the kernel's own queue would reject them.
+      // Not all at once, because the kernel's own queue would reject them.
       await delay((connection % 100) * 10, undefined, { signal });
       const socket = await openAttackingSocket(target, connection % 6, signal);
       socket.resume();
@@ -33,7 +33,7 @@ export const slowHeads: Attack = {
     const trickle = async (connection: number) => {
       const socket = await openAttackingSocket(target, connection % 6, signal);
       socket.resume();
-      // Half of the requests stop within the head, half within the body.
+      // Half of the requests stop within the headers, half within the body.
       const quick = connection % 2 === 0 ? 20 : request.length - 40;
       socket.write(request.slice(0, quick));
       for (let at = quick; at < request.length - 1 && !socket.destroyed; at += 1) {

@@ -4,7 +4,7 @@ import { asMany, buildCall, createPoster } from "./attacker.ts";
 const bodyBytes = 5_242_880;
 const connections = 3;
 
-/** Repeats a piece, with its number, as often as fits into a body between `before` and `after`. */
+/** Fills a body between `before` and `after` with numbered pieces. */
 function buildBody(before: string, piece: (at: number) => string, after: string): Buffer {
   const parts: string[] = [];
   let size = before.length + after.length;
@@ -19,7 +19,7 @@ function buildBody(before: string, piece: (at: number) => string, after: string)
 
 const call = (method: string) => `{"jsonrpc":"2.0","id":1,"method":"${method}","params":`;
 
-/** Builds valid JSON of 5 MiB under one method name each, in the shapes that are most expensive to read. */
+/** Builds messages of valid JSON, 5 MiB each, in the shapes that are most expensive to parse. */
 function buildBodies(): readonly Buffer[] {
   return [
     buildBody(`${call("eth_call")}[`, () => "{}", "]}"),

@@ -43,7 +43,7 @@ function withOffer(
   };
 }
 
-/** Has the facilitator verify and settle a payment, as a caller that sells nothing. */
+/** Requests verification and settlement of a payment, as a caller that sells nothing. */
 async function verifyAndSettle(target: Target, attacker: number, header: string, signal: AbortSignal): Promise<void> {
   const facilitator = { host: target.host, port: findMarket(target).facilitatorPort };
   const paymentPayload = decodePaymentSignatureHeader(header);
@@ -163,7 +163,7 @@ const forgedNames: Attack = {
   }),
 };
 
-/** Address that no request comes from, and that no upstream may see. */
+/** Forged address, which no upstream may see. */
 export const forgedAddress = "6.6.6.6";
 
 /** Every attack on a facilitator and a resource server. */

@@ -18,7 +18,7 @@ const control = { count: 2, everyMs: 100 } as const;
 const answerTimeoutMs = 10_000;
 const warmUpMs = 3_000;
 
-/** Attacks a facilitator and a resource server in every way, one after the other, while honest buyers buy. */
+/** Runs every attack on a facilitator and a resource server, one after the other, while honest buyers make purchases. */
 export async function attackMarket(
   { seconds, only }: AttackOptions,
   market: AttackedMarket,

@@ -13,7 +13,7 @@ export const clientShapes: readonly ClientShape[] = shapes;
 export type LoadOptions = Readonly<{
   /** The clients whose requests alternate. */
   shapes: readonly ClientShape[];
-  /** Adds a client address to each request, always a different one, like an outer proxy. */
+  /** Adds a different client address to each request, like an outer proxy. */
   forwardedFor?: boolean;
 }>;
 
@@ -46,8 +46,8 @@ end
 }
 
 /**
- * Formats a shape as a Lua table: its head around the length, its body around the id and the address, and whether the
- * id comes first.
+ * Formats a shape as a Lua table: the headers before and after the length, the body around the id and the address, and whether the id comes
+ * first.
  */
 function formatLuaShape({ client, head, body }: ClientShape): string {
   const place = head.findIndex((line) => /^content-length: \d+$/i.test(line));

@@ -5,7 +5,7 @@ const textOpcode = 1;
 const pingOpcode = 9;
 const inTwoBytes = 126;
 const longestHead = 4;
-/** A pong without a body, masked as by a client: with nothing to mask, any key will do. */
+/** A pong without a body, masked as by a client; without a body, any mask is valid. */
 const pong = Buffer.from([0x8a, 0x80, 0, 0, 0, 0]);
 
 const none = Buffer.alloc(0);
@@ -79,7 +79,7 @@ export function connectCounting(url: string, localAddress: string, text: string,
   return promise;
 }
 
-/** Counts the bytes of the head that starts here, as far as they are known. */
+/** Counts the bytes of the frame header that starts here, as far as they have arrived. */
 function countHeadBytes(bytes: Buffer, at: number): number {
   return bytes.length - at >= 2 && bytes[at + 1] !== inTwoBytes ? 2 : longestHead;
 }

@@ -1,10 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createTestClient, http, walletActions, type Hex } from "viem";
 
-/**
- * Transfers logged by a transaction: a response with a block's logs is about as long as the larger responses of the
- * pass-through.
- */
+/** Transfers logged per transaction, so that a response with a block's logs is about as long as the larger pass-through responses. */
 const transfers = 4;
 /** Interval between two transactions; shorter than the block time, so that every block has logs. */
 const everyMs = 700;

@@ -9,7 +9,7 @@ import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import v8Flags from "#daemon/process/v8-flags.json" with { type: "json" };
 import { limitProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 
-// Limits memory as `cli/gatehouse.js` does for a sidecar; on the command line, the flags would have more effects.
+// Limits memory as `cli/gatehouse.js` does for a sidecar; as command-line flags, they would have more effects.
 for (const flag of [...v8Flags.room, ...v8Flags.singleThreadedGc]) setFlagsFromString(flag);
 
 /**

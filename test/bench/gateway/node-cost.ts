@@ -55,7 +55,7 @@ const account = `0x${"ab".repeat(20)}`;
 const shownCalls = 10;
 /** Max CPU milliseconds per unit that would be proportionate: a hundred times that of eth_getBalance. */
 const maxUnitMs = 2;
-/** Accounts that anvil's and geth's development chains fund. */
+/** Accounts funded on the development chains of anvil and geth. */
 const funded = {
   anvil: "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266",
   geth: "0x71562b71999873db5b286df957af199ec94617f7",
@@ -116,7 +116,7 @@ function listCalls(policy: Policy, sender: string): readonly PricedCall[] {
     plain("with transactions", "eth_getBlockByNumber", ["0x1", true]),
     plain("of a block", "eth_getBlockReceipts", ["0x1"]),
     plain("of a block", "debug_traceBlockByNumber", ["0x1", tracer]),
-    // Its access list never stabilizes: a warm account costs less gas, which changes which account is accessed.
+    // The access list never stabilizes: a warm account costs less gas, and the gas determines the account.
     plain("that touches a new account each time", "eth_createAccessList", [
       { from: sender, data: "0x5a3150" },
       "latest",

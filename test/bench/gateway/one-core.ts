@@ -6,8 +6,8 @@ export function findFirstCore(): number {
 }
 
 /**
- * Pins a process and all of its threads to one core. If everything that a request passes through shares a core, no
- * other core has to wake up: what remains is each component's own time.
+ * Pins a process and all of its threads to one core. If all components of a request share a core, no other core has to wake up, and only
+ * each component's own time remains.
  */
 export function keepToCore(pid: number, core: number): void {
   execFileSync("taskset", ["--all-tasks", "--cpu-list", "--pid", String(core), String(pid)], { stdio: "ignore" });

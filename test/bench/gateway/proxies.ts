@@ -56,10 +56,7 @@ export function startUnsetNginx(folder: string, port: number, servicePort: numbe
   );
 }
 
-/**
- * Starts an nginx configured like a cluster's ingress: it forwards what it knows about the client, over keep-alive
- * connections.
- */
+/** Starts an nginx configured like a cluster's ingress: it forwards the client's address and host, over keep-alive connections. */
 export function startNginxIngress(folder: string, port: number, servicePort: number): Promise<BenchProcess> {
   const told = [
     "Host $host",

@@ -11,7 +11,7 @@ type Compare<Name> = (
 
 /**
  * Measures several subjects in turn for this many rounds, so that disturbances of the machine affect all of them, and prints the results.
- * Returns a function that computes a figure: the median over the rounds of one subject's ratio to another, or of the difference.
+ * Returns a function that computes, from the rounds, the median ratio of two subjects, or their median difference.
  */
 export async function measureInRounds<Name extends string>(
   title: string,

@@ -15,8 +15,8 @@ const waitMs = 60_000;
 const subscribe = '{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}';
 
 /**
- * Measures the time of a head from the node to the last of this many WebSocket clients, and the gateway's memory per
- * client. The clients run in this process with the node, so their own work is included; they only count messages.
+ * Measures how long a new head takes from the node to the last of this many WebSocket clients, and the gateway's memory per client. Node
+ * and clients share this process, so the time includes the clients', which only count messages.
  */
 export async function measureWebSocketClients(count: number): Promise<readonly Figure[]> {
   await using scope = new AsyncDisposableStack();

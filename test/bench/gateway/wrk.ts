@@ -16,11 +16,11 @@ export type LoadResult = Readonly<{
   peakMiB: number;
   /** Requests without a call's response: rejected requests, and broken connections. */
   failed: number;
-  /** Those with a status other than 200; for the gateway, that is 429, when it sheds load. */
+  /** Requests with a status other than 200; for the gateway: 429, when it sheds load. */
   rejected: number;
 }>;
 
-/** One load run: a Lua script for wrk decides what is sent. */
+/** One load run; a Lua script for wrk determines the requests. */
 export type Load = Readonly<{
   url: string;
   pid: number;

@@ -3,7 +3,7 @@ import { sqliteLedgerMigrations } from "#facilitator/settlement/ledger/schema.ts
 import { testAccount } from "../../support/payments/payment-chain.ts";
 import type { SideLocation } from "./sides.ts";
 
-/** Settlements end between the default retention and an hour ago: later ones would be compared with the chain, which doesn't have them. */
+/** Settlements ended between the default retention and an hour ago: later ones would be compared with the chain, which lacks them. */
 const [oldestMs, newestMs] = [89 * 86_400_000, 3_600_000];
 const payers = 100_000;
 

@@ -23,7 +23,7 @@ export const ledgerLines: PaymentLines = {
     const ledgerPath = join(place.folder, "filled.sqlite");
     fillLedger(ledgerPath, ledgerRows, place);
     print("ledger", [{ settlements: ledgerRows, MiB: Math.round(statSync(ledgerPath).size / 2 ** 20) }]);
-    // A different signer than that of the facilitator measured by the other lines.
+    // Not the signer of the facilitator that the other lines measure.
     const signers = [testAccount(10), testAccount(11)] as const;
     for (const { address } of signers) await chain.anvil.request("anvil_setBalance", [address, toHex(10n ** 20n)]);
     const startMs: number[] = [];

@@ -11,7 +11,7 @@ export type SalesOptions = Readonly<{
   rounds: number;
   /** Sales per side and round. */
   sales: number;
-  /** Duration of the unpaid requests per side and round. Default: four seconds. */
+  /** Duration of unpaid requests, per side and round. Default: four seconds. */
   unpaidSeconds?: number;
   atOnce: number;
 }>;
@@ -22,8 +22,8 @@ type Rates = Pick<LoadResult, "perSecond" | "cpuMicros" | "p50Ms" | "p99Ms">;
 type Rounds = readonly Readonly<{ ours: Rates; others: Rates }>[];
 
 /**
- * Measures paid sales and unpaid requests of our resource server, which stores its sales on disk, against
- * `@x402/express`, which stores none: in turn, with one stub facilitator, each payment different and signed in advance.
+ * Measures paid sales and unpaid requests of our resource server, which stores its sales on disk, against `@x402/express`, which stores
+ * none: in turn, with one stub facilitator and a different payment per sale, signed in advance.
  */
 export async function measureSales(options: SalesOptions): Promise<readonly Figure[]> {
   await using resources = new AsyncDisposableStack();

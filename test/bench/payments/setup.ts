@@ -69,7 +69,7 @@ export function findLeastGood(results: readonly LoadResult[]): number {
   return Math.min(...results.map(({ goodShare }) => goodShare));
 }
 
-/** Returns the median over the rounds of the ratio of our figure to another side's; NaN without that side. */
+/** Returns the rounds' median ratio of our figure to another side's; NaN without that side. */
 export function compareToSide(
   rounds: Rounds,
   figure: (result: LoadResult) => number,

@@ -14,10 +14,10 @@ const ownRequests = 2_500;
 const otherRequests = 400;
 /** Number of requests after which V8 has compiled the measured code. */
 const warmUps = 2_000;
-/** CPU of x402-rs relative to the reference, if its program is not found here: both were measured in one run on 2026-11-21. */
+/** CPU of x402-rs relative to the reference, measured in one run on 2026-11-21; used if its program is not found. */
 const x402RsShare = 0.36 / 3.3;
 
-/** CPU and rate of valid payments against the others, and rate of invalid ones, which cost no call. */
+/** CPU and rate of valid payments compared with the other sides, and rate of invalid payments, which cost no call. */
 export const verificationLines: PaymentLines = {
   name: "verify",
   measure: async (setup) => [...(await measureValidPayments(setup)), ...(await measureInvalid(setup))],

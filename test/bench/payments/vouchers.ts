@@ -76,7 +76,7 @@ const nobody: Facilitation = {
 };
 
 /**
- * Reads, verifies and charges vouchers of all channels, and writes each charge to disk; returns the number per CPU second and per second.
+ * Reads, verifies and charges vouchers of all channels, and writes each charge to disk; returns their number per CPU second and per second.
  */
 async function measureVouchers(path: string): Promise<Readonly<{ perCpuSecond: number; perSecond: number }>> {
   await using store = openSqliteStore({ path, migrations: sqliteClaimMigrations, rival: "", setting: "" });

@@ -60,7 +60,7 @@ async function sendCall({ account }: TestAccount, call: Readonly<{ to: Address; 
 
 let nonces = 0n;
 
-/** A permit of the plain token, signed by `payer`, and its witness; `changes` are made after signing. */
+/** Signs a permit of the plain token as `payer`, with its witness; `changes` are made after signing. */
 async function signPermit(kind: "exact" | "upto", changes: Readonly<{ deadline?: bigint; signer?: number }> = {}) {
   const spender = kind === "exact" ? exactProxy.address : uptoProxy.address;
   const permit = {

@@ -12,7 +12,7 @@ export function readStoredFiles(stateDirectory: string): KeptFiles {
   return new Map(kept.filter(([path]) => !isNodes(path)));
 }
 
-/** Whether a path is a running devnet node's private file; the lock next to node.conf is the sidecar's. */
+/** Returns whether a path is a running devnet node's private file; the lock next to node.conf is the sidecar's. */
 function isNodes(path: string): boolean {
   return path === "node" || (path.startsWith("node/") && !path.startsWith("node/bin/.node.conf.lock"));
 }

@@ -9,8 +9,8 @@ import { startService } from "../../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
 /**
- * The README followed in order, in one directory: first a stack, then the sidecar of an existing node. `testStop` stops
- * the stack in between.
+ * Follows the README in order, in one directory: first a stack, then the sidecar of an existing node. `testStop` stops the stack in
+ * between.
  */
 export function testSecondNode(running: () => RunningStack, testStop: () => void): void {
   let production: DevnetWorkspace;
@@ -28,7 +28,7 @@ export function testSecondNode(running: () => RunningStack, testStop: () => void
     GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
     GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
   });
-  // At the path of the old default, the stack's sidecar keeps its state in the directory in which both are started.
+  // With the old default path, the stack's sidecar keeps its state in the directory in which stack and sidecar are started.
   const state = () => join(running().stateDirectory, "sidecar");
   const startThere = () =>
     runGatehouse(["sidecar"], { ...environment(), GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: state() });

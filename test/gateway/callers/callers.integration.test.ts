@@ -105,7 +105,7 @@ describe("callers", () => {
     const { 401: verified = [], 429: limited = [] } = Object.groupBy(countStatuses(), (line) => Number(line.slice(9)));
     const { requestBurst, requestsPerSecond } = verificationRates;
     expect(verified.length).toBeLessThanOrEqual(requestBurst + Math.ceil(seconds * requestsPerSecond));
-    // A slow machine may verify so slowly that the rate limit is never reached.
+    // A slow machine may verify them so slowly that the rate limit is never reached.
     expect(verified.length + limited.length).toBe(1_000);
     for (const authorization of [known, `Bearer ${key}`]) expect((await send(authorization)).status).toBe(200);
   });

@@ -6,7 +6,7 @@ const headOf = (...lines: string[]) => `${lines.join("\r\n")}\r\n\r\n`;
 const post = (...lines: string[]) => headOf("POST / HTTP/1.1", "Host: rpc.example", ...lines);
 const json = "Content-Type: application/json";
 
-/** Heads as sent by a proxy in front of the gateway, or with lines that few clients send, in addition to the recorded ones. */
+/** Request heads sent by a proxy in front of the gateway, or with unusual lines, in addition to the recorded ones. */
 const others: Readonly<Record<string, readonly string[]>> = {
   "Java's HttpClient": ["Connection: Upgrade, HTTP2-Settings", "HTTP2-Settings: AAEAAEAAAAIA", "Upgrade: h2c", json],
   "web3j over OkHttp": ["Content-Type: application/json; charset=utf-8", "Connection: Keep-Alive"],

@@ -16,7 +16,7 @@ describe.each(bothPaths)("a client that half-closes the connection, on %s", (_, 
   let gateway: TestGateway;
   useGateway({ listener: { fastPath } }, (started) => ({ node, gateway } = started));
 
-  it("gets the responses that were available at once", async () => {
+  it("gets the responses that were available immediately", async () => {
     const responses = await sendAndEnd(gateway.url, request("eth_coinbase").repeat(2));
     expect(responses.match(/HTTP\/1\.1 200 OK\r\n[^]*?"result":"0x0"/g)).toHaveLength(2);
   });

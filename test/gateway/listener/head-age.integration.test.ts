@@ -43,7 +43,7 @@ describe.each(bothPaths)("the age of the latest block, over %s", (_, fastPath) =
     await newHead(1_002, 5);
     await until("it is no longer reported", generousMs, async () => (await ageOf(request(1, "eth_syncing"))) === null);
     expect(await gateway.metrics.metrics()).toMatch(/^gatehouse_gateway_head_age_seconds \d{1,2}(\.\d+)?$/m);
-    // Polled heads count by their timestamp, too; one without a timestamp, from when the gateway first saw it.
+    // Polled heads, too, are aged by their timestamp; one without a timestamp, from the time at which the gateway first saw it.
     node.takeLinks(false);
     node.cutLink();
     await newHead(1_003, 3_600);

@@ -12,7 +12,7 @@ const hugeBytes = 16_777_216;
 const lines = (address: string) => [`X-Forwarded-For: ${address}`];
 const from = (address: string) => ({ "X-Forwarded-For": address });
 
-/** Sends a head, and then nothing until a response arrives; returns all output until the connection is closed. */
+/** Sends headers, and then nothing until a response arrives; returns all output until the connection is closed. */
 async function announce(
   url: string,
   lengthBytes: number,
@@ -21,7 +21,7 @@ async function announce(
   const head = ["POST / HTTP/1.1", "Host: a", "Content-Type: application/json", `Content-Length: ${lengthBytes}`];
   const { socket, received } = openRaw(url, [...head, ...ownLines, "", ""].join("\r\n"));
   if (send === 0) await once(socket, "data");
-  // Even a client that reads the response only after it has sent everything gets it.
+  // Even a client that reads only after it has sent everything gets the response.
   else socket.write(Buffer.alloc(send, " "));
   const closed = once(socket, "close");
   socket.end();
@@ -93,7 +93,7 @@ describe.each([true, false])("a long body (fast path: %s)", (fastPath) => {
     const head = `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${hugeBytes}\r\n\r\n`;
     const senders = Array.from({ length: 8 }, () => openRaw(gateway.url, head));
     const texts = senders.map(async ({ socket, received }) => {
-      // Max bytes that can be accepted: the rate at which the gateway takes data.
+      // Max bytes that can be accepted at the gateway's read rate.
       const part = Buffer.alloc(1_048_576, " ");
       const send = () => {
         if (socket.writable) socket.write(part, send);

@@ -57,7 +57,7 @@ describe("a connection on the fast path", () => {
   let fast: TestGateway;
   let slow: TestGateway;
   const taken: string[] = [];
-  /** Called for every request that node:http receives in this process. */
+  /** Counts each request that node:http receives in this process. */
   const note = (message: unknown) => {
     const { request } = message as Readonly<{ request: IncomingMessage }>;
     taken.push(String(request.socket.localPort));

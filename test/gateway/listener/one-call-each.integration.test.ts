@@ -93,7 +93,7 @@ async function startFastPath() {
 }
 
 describe("calls that arrive at the same moment", () => {
-  it("start round-robin by caller once a tick is used up: one caller's many connections do not come before another caller's only one", async () => {
+  it("start round-robin by caller once a tick is used up, so that one caller's many connections do not precede another caller's only one", async () => {
     await using path = await startFastPath();
     const many = [];
     for (let at = 0; at < connections; at += 1) many.push(await path.connectFrom("127.0.0.2"));

@@ -13,11 +13,11 @@ import { prepareHaproxy, prepareKeepingNginx, type StartProxy } from "../../supp
 const call = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
 const json = ["Content-Type", "application/json", "Content-Length", String(call.length)];
 
-type Asked = Readonly<{ method?: string; path?: string; headers: readonly string[] }>;
+type SentRequest = Readonly<{ method?: string; path?: string; headers: readonly string[] }>;
 type Answer = Readonly<{ status: number; text: string; connection: string | undefined }>;
 
 /** Unusual but well-formed requests that pass through a proxy unchanged, with their responses. */
-const odd: readonly (readonly [what: string, status: number, asked: Asked])[] = [
+const odd: readonly (readonly [what: string, status: number, asked: SentRequest])[] = [
   ["a proxy header", 200, { headers: [...json, "Proxy-Connection", "keep-alive"] }],
   ["a header twice", 200, { headers: [...json, "X-Request-ID", "a", "X-Request-ID", "b"] }],
   ["a header without a value", 200, { headers: [...json, "traceparent", ""] }],
@@ -26,7 +26,7 @@ const odd: readonly (readonly [what: string, status: number, asked: Asked])[] = 
   ["a different media type", 415, { headers: json.with(1, "text/plain") }],
 ];
 
-async function ask(url: string, { method = "POST", path = "/", headers }: Asked, agent?: Agent): Promise<Answer> {
+async function ask(url: string, { method = "POST", path = "/", headers }: SentRequest, agent?: Agent): Promise<Answer> {
   const made = request(new URL(path, url), { method, headers: [...headers, "Host", "a"], agent });
   made.end(call);
   const [response] = (await once(made, "response")) as [IncomingMessage];
@@ -34,7 +34,7 @@ async function ask(url: string, { method = "POST", path = "/", headers }: Asked,
   return { status: response.statusCode ?? 0, text: await text(response), connection };
 }
 
-/** Proxies that forward all of their clients' requests over one connection, while it is kept open. */
+/** Proxies that forward all of their clients' requests over one keep-alive connection. */
 const proxies: readonly (readonly [name: string, start: StartProxy])[] = [
   ["nginx", prepareKeepingNginx("proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;")],
   ["HAProxy", prepareHaproxy("mode http\n  http-reuse always\n  option forwardfor", "pool-max-conn 1")],

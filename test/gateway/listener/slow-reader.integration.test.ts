@@ -12,19 +12,19 @@ const body = '{"jsonrpc":"2.0","id":1,"method":"eth_gasPrice"}';
 
 const syncingRequest = buildRequest('{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}');
 
-/** Sends all requests at once and reads nothing. */
+/** Sends all requests at once, and reads nothing. */
 function connectDeafly(url: string, sent = buildRequest(body).repeat(requests)): Socket {
   return openRaw(url, sent).socket.pause();
 }
 
 /** Requests served from the cache. */
-async function answered({ metrics }: TestGateway): Promise<number> {
+async function countResponses({ metrics }: TestGateway): Promise<number> {
   const line = /^gatehouse_gateway_call_duration_seconds_count\{.*outcome="cache".*\} (\d+)$/m;
   return Number(line.exec(await metrics.metrics())?.[1] ?? 0);
 }
 
 /** Bytes reserved for clients. */
-async function held({ metrics }: TestGateway): Promise<number> {
+async function readReservedBytes({ metrics }: TestGateway): Promise<number> {
   return Number(/^gatehouse_gateway_buffered_bytes (\d+)$/m.exec(await metrics.metrics())?.[1]);
 }
 
@@ -33,7 +33,7 @@ async function untilQuiet(gateway: TestGateway): Promise<number> {
   let seen = 0;
   let since = performance.now();
   await until("no more responses arrive", generousMs, async () => {
-    const now = await answered(gateway);
+    const now = await countResponses(gateway);
     if (now !== seen) since = performance.now();
     seen = now;
     return seen > 0 && performance.now() - since > 250;
@@ -60,7 +60,7 @@ describe("a client that sends requests and reads no responses", () => {
     await until(
       "the remaining requests have responses",
       generousMs,
-      async () => (await answered(gateway)) === requests,
+      async () => (await countResponses(gateway)) === requests,
     );
     await until("the responses have arrived", generousMs, () => received > requests * resultBytes);
     socket.destroy();
@@ -72,7 +72,7 @@ describe("a client that sends requests and reads no responses", () => {
       listener: { slowReaderTimeoutMs: 500, connections: 1, fastPath },
     });
     const socket = connectDeafly(gateway.url);
-    await until("responses wait for it", generousMs, async () => (await held(gateway)) > 0);
+    await until("responses wait for it", generousMs, async () => (await readReservedBytes(gateway)) > 0);
     const isServed = () =>
       post(gateway.url, body)
         .then(({ status }) => status === 200)
@@ -91,7 +91,11 @@ describe("a client that sends requests and reads no responses", () => {
         listener: { fastPath, slowReaderTimeoutMs: 1_000 },
       });
       const socket = connectDeafly(gateway.url, syncingRequest);
-      await until("the response waits for its reader", generousMs, async () => (await held(gateway)) > 1_000_000);
+      await until(
+        "the response waits for its reader",
+        generousMs,
+        async () => (await readReservedBytes(gateway)) > 1_000_000,
+      );
       // The only connection to the node is free again.
       expect((await post(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_hashrate"}')).status).toBe(200);
       expect(
@@ -100,7 +104,7 @@ describe("a client that sends requests and reads no responses", () => {
       await until(
         "it is disconnected and no memory is held for it",
         generousMs,
-        async () => (await held(gateway)) === 0,
+        async () => (await readReservedBytes(gateway)) === 0,
       );
       socket.destroy();
       node.respondAs(() => "z".repeat(resultBytes));
@@ -118,7 +122,7 @@ describe("a client that sends requests and reads no responses", () => {
     const received: Buffer[] = [];
     socket.on("data", (bytes: Buffer) => received.push(bytes));
     socket.pause();
-    await until("a part of it is buffered", generousMs, async () => (await held(gateway)) > 100_000);
+    await until("a part of it is buffered", generousMs, async () => (await readReservedBytes(gateway)) > 100_000);
     socket.resume();
     const length = () => received.reduce((sum, { length: bytes }) => sum + bytes, 0);
     await until("all of it has arrived", generousMs, () => length() > 16_000_000);

@@ -35,7 +35,7 @@ describe.concurrent.each(bothPaths)("a listener that stops, on %s", (_, fastPath
     if (sent.startsWith(request))
       await until("the first has a response", generousMs, () => client.received().includes("false"));
     await delay(50);
-    // Long before the timeout of a request, which exceeds that of this test.
+    // Long before the request timeout, which exceeds this test's timeout.
     await gateway[Symbol.asyncDispose]();
     await until("the client gets it", generousMs, client.isClosed);
     if (sent === "") expect(client.received()).toBe("");

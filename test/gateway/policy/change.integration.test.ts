@@ -35,7 +35,7 @@ it("a settings change fails none of 1,000 calls in flight, and applies to later 
 const body = (method: string, params: readonly unknown[] = []) =>
   JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
 
-/** Each limit, with its value in the file and a check that it applies, which fails before the change. */
+/** Each limit, with its value in the file and a check that it applies; the check fails before the change. */
 type Change = Readonly<{ content: object; holds: (url: string) => Promise<boolean> }>;
 
 const textOf = async (url: string, text: string) => (await post(url, text)).text;

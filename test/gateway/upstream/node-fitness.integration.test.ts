@@ -56,7 +56,7 @@ describe.each(bothPaths)("an unfit node, over %s", (_, fastPath) => {
     );
   });
 
-  it("gets queries about itself and transactions while it is behind", async () => {
+  it("gets transactions, and queries about itself, while it is behind", async () => {
     await using gateway = await start();
     fitness = "behind";
     for (const method of ["eth_syncing", "eth_chainId", "net_version", "web3_clientVersion"]) {

@@ -54,7 +54,8 @@ describe("calls queued for the node", () => {
       await Promise.all([first, ...many]);
       const order = node.requests.map(({ id }) => id);
       expect(order).toHaveLength(41);
-      // The popular read follows the calls that are already at the node, and at most one other call of the first caller with its batch.
+      // Only the calls that are already at the node, and at most one other call of the first caller and its batch, precede the popular
+      // read.
       expect(order.indexOf(popular)).toBeLessThanOrEqual(batchItems === 1 ? 2 : 4);
     },
   );

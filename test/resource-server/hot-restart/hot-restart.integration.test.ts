@@ -199,7 +199,7 @@ describe("a facilitator and a resource server", () => {
         const known = await Promise.all(ends);
         expect(known.length, `seed ${seed}`).toBeGreaterThan(rounds);
         expect(new Set(known), `seed ${seed}`).toEqual(new Set(["bought"]));
-        // When the process was killed, the delivery to a client may not have been recorded: the same payment would buy it again.
+        // The kill may have prevented the record of a delivery; the same payment would get the response again.
         await payments.expectChargedOnce(known.length, ["delivered", "settled"]);
         payments.expectSettled(known.length);
       },
@@ -223,7 +223,7 @@ describe("a facilitator and a resource server", () => {
         victim
       ];
       kill(pid ?? 0);
-      // If the new process already serves, the supervisor has handed over to it, and its exit is the service's.
+      // Once the new process serves, the supervisor exits when it does.
       await until("it serves, or has exited", generousMs, async () => supervisor.hasEnded() || service.isInForce());
       if (victim === "the process that hands over") await until("it has exited", generousMs, supervisor.hasEnded);
       // Its child processes may still be exiting, and may hold its ports.

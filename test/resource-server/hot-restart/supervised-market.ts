@@ -12,7 +12,7 @@ import { startService, type ServiceProcess } from "../../support/service-process
 import { readSettingsInForce } from "../../support/settings-in-force.ts";
 import { startUpstream, type TestUpstream } from "../../support/payments/test-upstream.ts";
 
-/** A hot-restarted service: on fixed ports, so that it can be restarted on them. */
+/** A hot-restarted service with fixed ports, so that it can be restarted on the same ones. */
 export type Supervised = AsyncDisposable &
   Readonly<{
     url: string;
@@ -38,7 +38,7 @@ export type SupervisedMarketThatSettles = AsyncDisposable &
 /** A hot-restarted facilitator and resource server, each with a ledger in a file. */
 export type SupervisedMarket = SupervisedMarketThatSettles & Readonly<{ facilitator: Supervised }>;
 
-/** What the services share, except for a settler. */
+/** The services' shared dependencies, without a settler. */
 export type ShopDependencies = Awaited<ReturnType<typeof openShopDependencies>>;
 
 /** Starts a resource server and its dependencies. */
@@ -114,7 +114,7 @@ function superviseShop(
   });
 }
 
-/** Settings files are checked twice per second, or ten times if the test is not about these waits. */
+/** In a long run, settings files are checked twice per second, otherwise ten times. */
 const waitsLess = isLong ? {} : accelerateService({ waitsMs: [500], times: 5 });
 
 /** Starts one of the services; its ledger is a file in the directory, unless the environment specifies otherwise. */

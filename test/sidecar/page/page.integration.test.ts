@@ -110,7 +110,7 @@ const restart = (url: string | undefined, headers: Readonly<Record<string, strin
   fetch(`${url}/control/restart`, { method: "POST", body: "{}", headers });
 
 /** Clicks an action and confirms it. */
-async function act(page: Page, label: string): Promise<void> {
+async function confirmAction(page: Page, label: string): Promise<void> {
   await page.locator("#actions").getByRole("button", { name: label }).click();
   await page.locator("#confirm-yes").click();
 }
@@ -137,7 +137,7 @@ browserTest(
     await expectWellMade(page, "confirm");
     await page.keyboard.press("Escape");
     expect(await page.getByRole("dialog").isVisible()).toBe(false);
-    await act(page, "Let Gatehouse act");
+    await confirmAction(page, "Let Gatehouse act");
     await until("the token is rejected", generousMs, async () =>
       (await result(page).innerText()).startsWith("Wrong token."),
     );
@@ -149,7 +149,7 @@ browserTest(
     expect(await isUntouched(node)).toBe(true);
     // The plan may change until it is approved; the new one is then on the page.
     await until("it is adopted", generousMs, async () => {
-      await act(page, "Let Gatehouse act");
+      await confirmAction(page, "Let Gatehouse act");
       const response = result(page).filter({ hasText: /Gatehouse now acts on this node|The plan has changed/ });
       return (await response.innerText()).startsWith("Gatehouse now acts on this node.");
     });
@@ -158,7 +158,7 @@ browserTest(
     await expectWellMade(page, "actions");
     // The restart of the approved plan may not have finished yet.
     await until("the restart has begun", generousMs, async () => {
-      await act(page, "Restart the node");
+      await confirmAction(page, "Restart the node");
       const response = result(page).filter({ hasText: /is requested|already in progress/ });
       return (await response.innerText()).includes("is requested");
     });
@@ -185,10 +185,10 @@ browserTest(
     await using seen = await openStatusPage(browser(), url);
     const { page } = seen;
     await page.getByLabel("Token").fill(token);
-    await act(page, "Restart the node");
+    await confirmAction(page, "Restart the node");
     await page.locator("#changes li code", { hasText: /^pause$/ }).waitFor({ timeout: generousMs });
     await writeFile(ops, program);
-    await act(page, "Resume");
+    await confirmAction(page, "Resume");
     await result(page).filter({ hasText: "Gatehouse acts again." }).waitFor();
     await page.locator("#changes li", { hasText: "an operator resumed on the status page" }).first().waitFor();
     await waitUntilSettled(url);

@@ -22,7 +22,7 @@ function run(mutation: Mutation): Promise<Result> {
   });
 }
 
-/** Names an invariant without the payment that broke it. */
+/** Returns an invariant's name, without the payment that violated it. */
 const shorten = (problem: string) => problem.replace(/[0-9a-f]{40} 0x[0-9a-f]{64} \d+/g, "a payment");
 
 const chosenMutations = mutations.filter(({ fault }) => words.every((word) => fault.includes(word))).values();

@@ -20,7 +20,7 @@ const recordFile = join(programsDirectory, "made-of.json");
 const deadlineMs = 120_000;
 
 /** Files that the programs depend on besides the modules that they import. */
-const alsoMadeOf = [import.meta.filename, join(import.meta.dirname, "place.ts"), join(root, "package-lock.json")];
+const furtherInputs = [import.meta.filename, join(import.meta.dirname, "place.ts"), join(root, "package-lock.json")];
 
 /** Paths that are linked unchanged: the command's entry file, and files that Gatehouse reads at run time. */
 const linked = [...programFolders, "package.json"] as const;
@@ -70,7 +70,7 @@ async function compile(): Promise<void> {
     mkdirSync(dirname(join(programsDirectory, path)), { recursive: true });
     symlinkSync(join(root, path), join(programsDirectory, path));
   }
-  const paths = [...ours, ...alsoMadeOf, join(root, "cli/gatehouse.js")];
+  const paths = [...ours, ...furtherInputs, join(root, "cli/gatehouse.js")];
   writeFileSync(recordFile, JSON.stringify(Object.fromEntries(paths.map((path) => [path, describeFile(path)]))));
 }
 

@@ -7,9 +7,13 @@ export const hasPromtool = spawnSync("promtool", ["--version"]).status === 0;
 
 export const withoutPromtool = hasPromtool ? "" : " (skipped: promtool is not on PATH)";
 
-type Ended = Readonly<{ status: number | null; output: string }>;
+type ToolResult = Readonly<{ status: number | null; output: string }>;
 
-export function runPromtool(args: readonly string[], files: Readonly<Record<string, string>>, input?: string): Ended {
+export function runPromtool(
+  args: readonly string[],
+  files: Readonly<Record<string, string>>,
+  input?: string,
+): ToolResult {
   return runProgram("promtool", args, files, input);
 }
 
@@ -18,7 +22,7 @@ export function runProgram(
   args: readonly string[],
   files: Readonly<Record<string, string>>,
   input?: string,
-): Ended {
+): ToolResult {
   const directory = mkdtempSync(join(tmpdir(), "gatehouse-promtool-"));
   try {
     for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text);

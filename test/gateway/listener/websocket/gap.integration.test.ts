@@ -148,7 +148,7 @@ describe("a gap in the node's WebSocket connection", () => {
     expect(reported(one, logs)).toEqual([log(1_003, 0)]);
   });
 
-  it("is bridged for a client that subscribed before the gateway's first block: the logs of that block count as missed", async () => {
+  it("is bridged for a client that subscribed before the gateway's first block, whose logs count as missed", async () => {
     await gateway[Symbol.asyncDispose]();
     gateway = await startTestGateway(node, { webSocket: { reconnectMs: 50, bridgeMs: 5_000, bridgeBlocks: 8 } });
     await until("the gateway follows the node's heads", generousMs, () => node.subscriptions() === 1);
