@@ -34,7 +34,7 @@ async function cleanFolder() {
 
 const port = (url: string) => new URL(url).port;
 
-/** A block as written, on ports other than the defaults, which may be in use. */
+/** A block with other ports than the defaults, which may be in use. */
 async function atFreePorts(): Promise<(block: string) => string> {
   const [listen = 0, operations = 0] = await findFreePorts(2);
   const ports: Readonly<Record<string, string>> = {

@@ -30,7 +30,7 @@ async function atTerminal(stateDirectory: string, response: string) {
   return { shown, status };
 }
 
-test.skipIf(!hasTerminals)(`adopt prompts on a terminal and acts on the response${why}`, async () => {
+test.skipIf(!hasTerminals)(`adopt prompts on a terminal, and follows the response${why}`, async () => {
   await using node = await createFakeNode();
   await using upkeep = await runUpkeep(node, {
     GATEHOUSE_SIDECAR_UPKEEP_MODE: "adopt",

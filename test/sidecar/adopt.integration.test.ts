@@ -169,7 +169,7 @@ test("resume fails if no sidecar responds, and requires the token with a URL", a
     const first = { ...service, pid: process.pid, url: "http://127.0.0.1:1", stateDirectory: "/srv/a" };
     const secondService = { ...service, pid: process.ppid, url: "http://127.0.0.1:1", stateDirectory: "/srv/b" };
     using _first = announceService(first, runtime);
-    // As under systemd, by the examples' units; in its own network namespace, it listens at the same address.
+    // As under systemd with the example units: in its own network namespace, it listens at the same address.
     using _second = announceService(secondService, {
       RUNTIME_DIRECTORY: join(runtime.XDG_RUNTIME_DIR, "gatehouse", "sidecar"),
     });

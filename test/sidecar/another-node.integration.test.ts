@@ -28,7 +28,7 @@ async function rejectionOf(node: FakeNode, more: Readonly<Record<string, string>
   return message;
 }
 
-test("rejects state that belongs to a different node, naming it, before touching this node", async () => {
+test("rejects another node's state, reports which node it belongs to, and does not change this node", async () => {
   await using devnet = await startOwnedNode("devnet");
   await using production = await startOwnedNode("production");
   const state = join(devnet.workspace, "state");
@@ -115,7 +115,7 @@ test("never restores backups of a different node, even if they are in this node'
   expect(await production.config()).toBe(writeOwnedConfig(production.workspace, "crash"));
 });
 
-test("claims nothing while node.conf is missing: delays pruning, shows what is missing, and accepts the path that is set next as the node's", async () => {
+test("claims nothing while node.conf is missing: delays pruning, reports what is missing, and accepts the next configured path as the node's", async () => {
   await using node = await startOwnedNode("node-7");
   const away = join(node.workspace, "elsewhere.conf");
   await rename(node.configPath, away);

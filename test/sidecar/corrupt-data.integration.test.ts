@@ -10,8 +10,8 @@ import { serveNode } from "#sidecar/testing/watched-node.ts";
 import { until } from "#daemon/testing/until.ts";
 
 /**
- * A sidecar that starts an exited node, and checks its data every second; a fake node responds as soon as its start
- * command exits, if at all.
+ * A sidecar that starts an exited node, and checks its data every second; a fake node responds as soon as its start command exits, or
+ * never.
  */
 const quick = {
   GATEHOUSE_SIDECAR_LAG_RESTART: "true",
@@ -43,8 +43,8 @@ async function startFake(environment: Readonly<Record<string, string>> = {}) {
 async function ruinFake(node: FakeNode): Promise<void> {
   await writeFile(join(node.workspace, "data", "chain"), "ruined");
   await node.kill();
-  // Without a PID file, `ops` knows that the node is not running. After a successful `ops stop`, the sidecar would wait for something else to
-  // start it.
+  // Without a PID file, `ops` knows that the node is not running; after a successful `ops stop`, the sidecar would wait for a start by
+  // someone else.
   await rm(join(node.workspace, "node.pid"), { force: true });
 }
 
@@ -69,7 +69,7 @@ async function waitForCondition(
   });
 }
 
-test("reports data with which the node does not start, with what is missing and the runbook, and leaves it unchanged", async () => {
+test("reports data with which the node does not start, what is missing and the runbook, and leaves the data unchanged", async () => {
   await using fake = await startFake();
   const { node, upkeep } = fake;
   await ruinFake(node);
@@ -97,7 +97,7 @@ test("rolls back a node.conf with which the node does not start, without suspect
   expect(upkeep.state.upgrade.get()).toBeUndefined();
 });
 
-/** Another node of the chain, which has the fake node's former blocks, and returns them once it is synced. */
+/** Starts another node of the chain, which has the fake node's former blocks, and returns them once it is synced. */
 async function startReference({ isSynced = true } = {}) {
   let returnsBlocks = isSynced;
   const node = await serveNode((request, response) => void answer(request, response, returnsBlocks));
@@ -107,7 +107,7 @@ async function startReference({ isSynced = true } = {}) {
 async function answer(request: IncomingMessage, response: ServerResponse, returnsBlocks: boolean): Promise<void> {
   const { id, method, params } = (await json(request)) as { id: number; method: string; params: readonly string[] };
   const reply = (part: object) => response.end(JSON.stringify({ jsonrpc: "2.0", id, ...part }));
-  // At the fake node's height, because a node that lags behind its reference would be restarted.
+  // At the fake node's height: a node that lags behind its reference would be restarted.
   if (method === "eth_blockNumber") reply({ result: `0x${(Math.floor(Date.now() / blockTimeMs) % 1e9).toString(16)}` });
   else if (returnsBlocks) reply({ result: { hash: `0x${Number(params[0]).toString(16).padStart(64, "5")}` } });
   else reply({ error: { code: -32_000, message: "the block does not exist yet" } });

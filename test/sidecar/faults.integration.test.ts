@@ -39,7 +39,7 @@ const quick = {
   GATEHOUSE_SIDECAR_NODE_CLI_TIMEOUT_MS: "3000",
 };
 
-/** Uses the specification's names in a text, as the reference does. */
+/** Replaces names in a text with the specification's, which the reference uses. */
 const nameAsInReference = (text: string) => text.replaceAll(/pharos(?=\.conf|_cli)/g, "node");
 
 /** Reads what a sidecar reports at one moment through each of its interfaces. */
@@ -100,7 +100,7 @@ async function expectShown({
       level === shown.verdict &&
       statesByLevel[shown.verdict].test(headline.state) &&
       readyz === shown.readyz &&
-      // If a call was in flight when the node died, it is reported first, with a different message.
+      // If a call was in flight when the node exited, the call is reported first, with a different message.
       conditions.some((one) => one.type === type && one.reason === reason && beginsAs(reads).test(one.message)) &&
       metrics.includes(`gatehouse_condition_info{type="${type}",reason="${reason}"} 1`) &&
       metrics.includes(`gatehouse_verdict{level="${shown.verdict}"} 1`),
@@ -134,7 +134,7 @@ async function untilShown(
   }
 }
 
-/** `npm test` injects an eighth of them, chosen by the seed. */
+/** `npm test` injects one in this many faults, chosen by the seed. */
 const shares = 8;
 // A public-family node reports no version, so nothing contradicts the setting.
 const isMet = ({ condition }: Fault) => testProfile !== "pharos" || condition[0] !== "VersionConsistent";

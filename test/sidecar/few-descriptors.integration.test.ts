@@ -59,7 +59,7 @@ test.skipIf(!existsSync("/proc/self/fd"))(
         served.push((await askAlone(gateway, call).catch((error: unknown) => ({ text: String(error) }))).text);
         ready.push((await askAlone(`${operations}/readyz`)).status);
         if (round % 10 === 0) {
-          // An edit that the file watch must detect and the sidecar must correct.
+          // The file watch must detect this edit, and the sidecar must correct it.
           await writeFile(node.configPath, (await readFile(node.configPath, "utf8")).replace(right, wrong));
           await until("the edit is corrected", generousMs, isRight);
           corrected += 1;

@@ -11,10 +11,7 @@ const group = {
   storage: "/apis/storage.k8s.io/v1",
 } as const;
 
-/**
- * Lists calls that a cluster must reject for every account of a stack: on its own namespace, others, and the cluster
- * itself.
- */
+/** Lists calls that a cluster must reject for every account of a stack: in its own namespace, in others, and on the cluster itself. */
 function listForbiddenToAll(namespace: string): readonly Call[] {
   const own = `/api/v1/namespaces/${namespace}`;
   const node = `${own}/pods/node-0`;

@@ -5,9 +5,7 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 import { seed } from "../support/run-size.ts";
 import { startUpkeepProcess } from "../support/upkeep-process.ts";
 
-/**
- * Strides over the steps of a correction and of a restart, which has many more and slower steps: 1 is every step, 3 is every third one.
- */
+/** Strides over the steps of a correction and of a restart, which has more and slower steps: 1 means every step, 3 every third one. */
 const givenStride = process.env["GATEHOUSE_TEST_KILL_STRIDE"];
 const correctionStride = givenStride === undefined ? 24 : 1;
 const restartStride = Number(givenStride ?? 120);
@@ -20,7 +18,7 @@ function correct(text: string): string {
   return text.replace("enable_pamir_cetina", "storage_enable_cetina").replaceAll("pamir_cetina_", "storage_cetina_");
 }
 
-/** More steps than a correction or a restart has. At this step, a test gives up: it never finished without a kill. */
+/** More steps than a correction or a restart has. A test that reaches this step fails, because it never finished without a kill. */
 const stepsMax = 400;
 
 /**

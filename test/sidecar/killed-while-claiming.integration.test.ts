@@ -17,7 +17,7 @@ import { seed } from "../support/run-size.ts";
 const program = findTestProgram("claim-process.main.ts");
 const stepsMax = 60;
 
-/** In a short run, every fourth step, from one chosen by the seed. */
+/** In a short run, every fourth step, from a first one chosen by the seed. */
 const stride = Number(process.env["GATEHOUSE_TEST_KILL_STRIDE"] ?? 4);
 const firstStep = 1 + (seed % stride);
 
@@ -48,7 +48,7 @@ async function claim(node: FakeNode, state: string): Promise<string | undefined>
   return claimed.identity.get()?.configPath;
 }
 
-/** Lists the names of the facts that a state directory stores about its node. */
+/** Lists the names of the data that a state directory stores about its node. */
 function listFactNames(state: string): readonly string[] {
   if (!existsSync(join(state, "upkeep.sqlite"))) return [];
   using database = new DatabaseSync(join(state, "upkeep.sqlite"));

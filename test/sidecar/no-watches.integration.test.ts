@@ -24,8 +24,8 @@ const why = isPossible ? "" : " (skipped: this user may not create a namespace)"
 const isRight = (config: string) => config.includes("storage_cetina_job_name") && !config.includes("pamir");
 
 /**
- * Waits until a newly written file has a later timestamp: a write within one tick of the kernel's clock looks like no
- * change to polling.
+ * Waits until a newly written file has a later timestamp, because polling can't detect a second write within one tick of the kernel's
+ * clock.
  */
 async function waitForTick(path: string): Promise<void> {
   const { mtimeMs } = await stat(path);

@@ -13,7 +13,7 @@ import { findVictims, isAt, kills, listRuns, observeBefore, type Kill } from "./
 
 const count = isLong ? 200 : 3;
 
-/** Nodes killed concurrently on one machine; each mostly waits. */
+/** Nodes killed concurrently on one machine; each test mostly waits. */
 const nodesAtOnce = isLong ? 4 : 3;
 
 /** Max time from an instant to its kill. */
@@ -47,9 +47,7 @@ function watchOverlap(node: FakeNode) {
   };
 }
 
-/**
- * Waits until nothing is left to do. Like an operator, resumes from a pause, and restarts a node that was killed after its restart.
- */
+/** Waits until nothing is left to do. Like an operator, resumes a paused sidecar, and restarts a node that was killed after its restart. */
 async function settle(upkeep: UpkeepProcess, node: FakeNode): Promise<void> {
   let idle = 0;
   await until("the node is running the correct configuration", settledWithinMs, async () => {

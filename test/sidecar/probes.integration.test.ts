@@ -45,7 +45,7 @@ test("responds to every probe, without querying the node, while the node, node_c
     GATEHOUSE_SIDECAR_PUSHGATEWAY_URL: `http://127.0.0.1:${node.port}`,
     GATEHOUSE_SIDECAR_PUSHGATEWAY_TIMEOUT_MS: "600000",
     GATEHOUSE_SIDECAR_NODE_CLI_TIMEOUT_MS: "600000",
-    // The first hanging request lasts for the whole test, so any other would be a probe's.
+    // The first hanging request lasts for the whole test, so any other would come from a probe.
     GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "600000",
   });
   const { urls } = runningSidecar;

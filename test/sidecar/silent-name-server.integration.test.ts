@@ -14,7 +14,7 @@ import { isLong } from "../support/run-size.ts";
 import { mayMount, mountNames, startSilentNameServer, whySkipped } from "../support/silent-name-server.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
-/** Deadline that is shorter than the outage: no lookup times out within it. */
+/** Deadline shorter than the outage, so that no lookup times out before it. */
 const withinMs = 20_000;
 
 const nameServer = mayMount ? await startSilentNameServer() : undefined;
@@ -123,7 +123,7 @@ test.skipIf(nameServer === undefined)(
     await until("a name server is queried for the store", generousMs, () => nameServer?.wasAsked("rate-store"));
     const reasons = new Set<string | undefined>();
     const askedAtMs = performance.now();
-    // The client makes five attempts in this time, or two in a short run.
+    // The client makes five attempts in this time; in a short run, two.
     await until("another attempt was made and again", generousMs, async () => {
       reasons.add((await sidecar.condition("ConfigReconciled"))?.reason);
       return performance.now() - askedAtMs > (isLong ? 11_000 : 4_300);

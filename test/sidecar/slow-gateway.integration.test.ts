@@ -10,13 +10,13 @@ import { isLong } from "../support/run-size.ts";
 import { startService } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
-/** Longer than any request to the node may take here, and longer than a node may be unresponsive before it is restarted. */
+/** Longer than the request timeout, and than the time for which a node may be unresponsive before it is restarted. */
 const stoppedMs = isLong ? 4_000 : 1_600;
 const nodeTimeoutMs = isLong ? 500 : 250;
 /** Number of stalls. */
 const rounds = isLong ? 3 : 1;
 
-/** Time without a head after which the gateway is to blame. */
+/** Time without a new head after which the gateway counts as the cause. */
 const blamedAfterMs = 3_000;
 
 test("reports itself as slow after a stall, and neither blames nor restarts the node", async () => {

@@ -77,7 +77,7 @@ export function startSilentToken(world: World, { sendForeign }: VirtualChain): v
   });
 }
 
-/** Makes accounts run out of gas for a while. */
+/** Makes accounts run out of native currency for a while. */
 export function startPoverty(world: World, { broke }: VirtualChain): void {
   const { time, weather, note } = world;
   repeat(world, 5_000, 30_000, () => {
@@ -88,7 +88,7 @@ export function startPoverty(world: World, { broke }: VirtualChain): void {
   });
 }
 
-/** Makes another seller settle some purchases' payments, perhaps first: of the two, only one may get a success. */
+/** Makes another seller settle some purchases' payments, perhaps first; only one of the two sellers may get a success. */
 export function startCopier(purchases: readonly Purchase[], ask: Ask, { time }: World): void {
   const copy = async (purchase: Purchase, [offer]: readonly SignedOffer[]) => {
     if (offer === undefined) return;
@@ -106,8 +106,7 @@ export function startCopier(purchases: readonly Purchase[], ask: Ask, { time }: 
 }
 
 /**
- * Makes a third party that reads transactions present others' payments for its own purchases, without the secrets that only the buyers
- * know.
+ * Makes a third party use others' payments, read from transactions, for its own purchases, without the secrets that only the buyers know.
  */
 export function startThief(
   purchases: readonly Purchase[],

@@ -8,9 +8,7 @@ import { drawUsed, type Operations, type Selling } from "./services.ts";
 import { getChain, type VirtualChains } from "./virtual-chain.ts";
 import { request, type Callable, type World } from "./world.ts";
 
-/**
- * A purchase that a buyer wants once, and the payments that the buyer signs for it, each after the previous one was rejected.
- */
+/** A purchase that a buyer wants once, and the payments signed for it, each after the previous one was rejected. */
 export type Purchase = {
   readonly name: string;
   readonly beginsAfterMs: number;
@@ -26,7 +24,7 @@ export type Purchase = {
   copied?: SignedOffer;
   /** Names of its rejected payments. */
   readonly rejected: Set<string>;
-  /** Names of its payments that another client settled, or whose request reached the ledger after a response rejected it. */
+  /** Names of its payments that another client settled, or whose request reached the ledger after it had been rejected. */
   readonly excused: Set<string>;
   /** Reason of the last rejection. */
   lastReason: string | undefined;
@@ -172,10 +170,10 @@ export function askFacilitator(service: Callable<Operations>, world: World, { ve
   return async (offer, buyer, client = buyer) => {
     const { payment, requirements } = offer;
     const call = { paymentPayload: payment.read.sent, paymentRequirements: requirements };
-    // A seller charges for work that it did once.
+    // A seller charges once for each purchase.
     const amount = drawUsed(offer, hash("sha256", `${client} ${offer.name}`, "buffer").readUInt8() / 256);
     const caller = { idempotencyKey: hash("sha256", `${client} ${payment.digest}`) };
-    // Some sellers only settle.
+    // Some sellers settle without verifying.
     const verified =
       verifies && world.time.chance(0.8)
         ? await request(service, world, ({ verify }) => verify(call, caller))

@@ -7,7 +7,7 @@ import type { World } from "./world.ts";
 export const countOwed = (database: DatabaseSync): number =>
   Number(database.prepare("SELECT count(*) AS owed FROM channels WHERE owed_since_ms IS NOT NULL").get()?.["owed"]);
 
-/** At the end of a run, checks what channels were charged, and what their members got. */
+/** At the end of a run, checks what was charged to channels, and what their members received. */
 export function checkChannels(
   members: readonly Member[],
   database: DatabaseSync,

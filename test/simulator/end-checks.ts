@@ -41,9 +41,7 @@ export function checkEnd({ world, chains, watcher, purchases }: End): void {
   for (const chain of chains.values()) checkGas(world, chain);
 }
 
-/**
- * Max failed transactions per payment at the signer's cost, by whether nodes report the newest state and whether buyers keep their funds.
- */
+/** Max failed transactions per payment at the signer's cost; `isExact`: nodes report the newest state, and buyers keep their funds. */
 const wastedMax = (isExact: boolean) => (isExact ? 3 : 5);
 
 /** Checks that no gas is spent on unpaid payments, except for changes between simulation and block. */

@@ -24,12 +24,12 @@ export type Want = {
 export type Member = {
   readonly channel: MemberChannel;
   readonly wants: readonly Want[];
-  /** By the member's own count, which the seller may correct up to the signed amount. */
+  /** Counted by the member; the seller may correct it up to the signed amount. */
   charged: bigint;
   signed: bigint;
   deposits: number;
   hasLeft: boolean;
-  /** Whether everything that it was not charged was refunded. */
+  /** Whether the uncharged amount was refunded. */
   isRefunded: boolean;
 };
 

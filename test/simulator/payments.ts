@@ -147,7 +147,7 @@ function permit(terms: Terms, { method, chain, facilitator: index, approval }: S
       to: spender,
       data: encodeSettle({
         permit: signing,
-        // With amount 0, the call serves to look up any amount of `upto`.
+        // Calls of `upto` with any amount are looked up by the one with amount 0.
         amount: method === "upto" ? 0n : value,
         signature: toSignatureBytes(signature),
         approval: approval === undefined ? undefined : { value, deadline, r, s, v },

@@ -7,7 +7,7 @@ import { approvesPermit2 } from "#x402/permit2.ts";
 import type { ContractCall } from "#x402/wallet-signature.ts";
 import { contractWallet, type methods } from "./wallets.ts";
 
-/** Defect of a payment that no one may accept. */
+/** Defects of payments that must be rejected. */
 export const flaws = ["payee", "signature", "value"] as const;
 
 export type Signing = Readonly<{
@@ -96,7 +96,7 @@ export type PaymentCall = Readonly<{ offer: SignedOffer; amount: bigint }>;
 export function findCalled({ to: contract, data }: ContractCall): PaymentCall | undefined {
   const to = contract.toLowerCase();
   const exact = byCall.get(`${to} ${data}`);
-  // The calls of `upto` are found by that with an amount of 0, which the proxy rejects.
+  // Calls of `upto` are found by the one with amount 0, which the proxy rejects.
   if (exact !== undefined) return { offer: exact, amount: exact.signing.method === "upto" ? 0n : exact.value };
   // In a call of the proxy of `upto`, the amount follows the approval, of five words, and the permit, of four.
   const start = 10 + 64 * (approvesPermit2(data) ? 9 : 4);

@@ -27,7 +27,7 @@ import { createWorld, type RunRecord, type Weather, type World } from "./world.t
 
 export type Run = RunRecord & Readonly<{ seed: number; crashes: number; weather: Weather }>;
 
-/** Time after which an unfinished run counts as having a purchase or a transaction that never completes. */
+/** Time after which an unfinished run fails, because a purchase or a transaction never completes. */
 const horizonMs = 3_600_000;
 
 /** Runs the whole payment path once, with the order of events and faults determined by a seed. */
@@ -61,7 +61,7 @@ export async function simulate(seed: number): Promise<Run> {
   for (const member of members)
     if (server !== undefined) void buyAsMember(member, server, world, chains).then(() => (missing -= 1));
   for (const purchase of purchases) void buy(purchase, ask, world, chains).then(() => (missing -= 1));
-  /** If a payment was sent twice, its older transaction may wait behind a nonce gap until the next payment fills that. */
+  /** If a payment was sent twice, its older transaction may wait behind a nonce gap until the next payment fills the gap. */
   const isCharged = (call: ContractCall) => {
     const offer = findCalled(call)?.offer;
     return offer !== undefined && findTransfers(chains, offer).length > 0;
@@ -131,7 +131,7 @@ function makeBlocks({ time, weather, isUnrest, note }: World, chain: VirtualChai
   after(1_000, step);
 }
 
-/** Buys once more through each signer at the end, because a signer with a nonce gap could not settle that. */
+/** Buys once more through each signer at the end, which a signer with a nonce gap could not settle. */
 async function probeSigners(world: World, ask: Ask, chains: VirtualChains): Promise<readonly Purchase[]> {
   const { time, weather } = world;
   const validSeconds = Math.ceil((time.nowMs() - startMs) / 50_000) * 50 + 250;
@@ -156,7 +156,7 @@ async function probeSigners(world: World, ask: Ask, chains: VirtualChains): Prom
   let missing = probes.length;
   for (const probe of probes) void buy(probe, ask, world, chains).then(() => (missing -= 1));
   await time.run(() => missing === 0, time.nowMs() + 300_000);
-  // A payment by a buyer that has left is settled without the buyer.
+  // The payment of a disconnected buyer is settled without the buyer.
   await time.run(() => false, time.nowMs() + 30_000);
   return probes;
 }

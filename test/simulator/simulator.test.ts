@@ -10,7 +10,7 @@ import { replicasEvery } from "./world.ts";
 
 /**
  * Number of crashes to cause, in runs with one seed each, starting at the first seed; a long run starts at a random seed, which a failure
- * reports. A third of them are between several replicas; a long run has these among the others.
+ * reports. A third of the crashes are in runs with several replicas; a long run mixes these with the others.
  */
 const crashesMin = Number(process.env["GATEHOUSE_TEST_CRASHES"] ?? 1_000);
 const crashesOfReplicas = isLong ? 0 : Math.ceil(crashesMin / 3);
@@ -25,7 +25,7 @@ const timeoutMs = 60_000 + crashesMin * 30;
 
 /** Runs a program in this directory, and returns its output, whether or not it succeeds. */
 async function run(program: string, ...parameters: readonly number[]): Promise<string> {
-  // Nobody reads the stack traces of simulated faults, and they take a tenth of the time.
+  // The stack traces of simulated faults are not read, and take a tenth of the time.
   const call = ["--stack-trace-limit=0", join(import.meta.dirname, program), ...parameters.map(String)];
   const options = { timeout: timeoutMs, maxBuffer: 2 ** 27 };
   const ended = promisify(execFile)(process.execPath, call, options);

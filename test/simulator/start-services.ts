@@ -123,8 +123,8 @@ function startReplicas(world: World, parts: Parts): Pick<Started, "facilitators"
 }
 
 /**
- * Requires that each transaction is on disk before a node receives it. A former leader's must have been there at some time: its successor
- * may have withdrawn it.
+ * Requires that each transaction is on disk before a node receives it. A former leader's transaction need only have been there earlier,
+ * because its successor may have withdrawn it.
  */
 function requireJournal(
   { report }: World,

@@ -25,7 +25,7 @@ export function cancel(offer: SignedOffer): Act {
   };
 }
 
-/** Makes a contract wallet confirm no signatures from now on, or its owner's again. */
+/** Makes a contract wallet reject all signatures from now on, or confirm its owner's again. */
 export function toggleWallet({ address }: Readonly<{ address: Hex }>): Act {
   const account = digitsOf(address);
   return (state) => {

@@ -27,7 +27,7 @@ export type Transaction = Readonly<{
   gas: bigint;
   maxFee: bigint;
   tip: bigint;
-  /** Whether the facilitator did not send it. */
+  /** Whether someone other than the facilitator sent it. */
   isForeign: boolean;
   /** Action that replaces its call. */
   act?: Act | undefined;

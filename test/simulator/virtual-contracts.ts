@@ -141,7 +141,7 @@ function executeAlone(
   const isDear = surroundings.isInBlock && (paying?.offer.signing.number ?? 1) % 4 === 0;
   const needed = (isDear ? 2n : 1n) * usualGas;
   const after = { ...state };
-  // Transfers have no effect only in a block, so that simulations don't reveal it.
+  // Transfers lack their effect only in a block, so that simulations don't reveal this.
   const isSilent = state.isSilent && paying !== undefined && surroundings.isInBlock;
   const end = paying === undefined ? runForSeller(call, after, surroundings) : pay(paying, after, surroundings);
   const revert = typeof end === "string" ? end : gas < needed ? "gas" : undefined;

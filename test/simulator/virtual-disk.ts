@@ -24,10 +24,7 @@ export type DiskOptions = Readonly<{
   losesPower: boolean;
   /** Returns the current probability that a call fails because the database is unavailable. */
   faultRate: () => number;
-  /**
-   * Whether such a call may have taken effect, as when the connection to a database breaks; a file's failed calls have
-   * no effect.
-   */
+  /** Whether such a call may have taken effect, as when the connection to a database breaks; failed calls to a file have no effect. */
   isRemote: boolean;
   note: (step: string) => void;
 }>;

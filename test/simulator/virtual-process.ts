@@ -24,7 +24,7 @@ export type VirtualProcess = Readonly<{
   pause: Pause;
 }>;
 
-/** Connection lost because the other process was killed. */
+/** The connection was lost because the other process was killed. */
 export class ConnectionLostError extends Error {
   override readonly name = "ConnectionLostError";
 }

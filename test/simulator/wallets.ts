@@ -3,7 +3,7 @@ import secp256k1 from "secp256k1";
 import { computeAddress } from "#facilitator/chain/transaction-signer.ts";
 import type { Hex } from "#x402/hex.ts";
 
-/** Start time of each run; payments are signed for it, so that runs share them. */
+/** Start time of every run, so that runs share signed payments. */
 export const startMs = 1_800_000_000_000;
 
 export const chainIds = [31_337, 31_338] as const;

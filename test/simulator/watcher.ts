@@ -17,9 +17,9 @@ export type Watcher = Readonly<{
   /** Checks each response of a facilitator when it is sent. */
   watch: (operations: Operations) => Operations;
   noteCharge: (claim: PaymentClaim) => void;
-  /** Records that the upstream starts a payment's work; call the result when the work is done. */
+  /** Records that the upstream starts to serve a payment; call the result when it is done. */
   beginWork: (offer: SignedOffer, process: VirtualProcess) => (isDone: boolean) => void;
-  /** Payments that no transaction may charge any more, because a response ruled it out. */
+  /** Payments that no transaction may charge any more, because a response has promised this. */
   failed: ReadonlySet<SignedOffer>;
 }>;
 
@@ -40,7 +40,7 @@ export function findTransfers(chains: VirtualChains, { name, signing }: SignedOf
   );
 }
 
-/** Returns whether a reorg undid a transaction of a payment that had its confirmations, after which no promise about it holds. */
+/** Returns whether a reorg undid a confirmed transaction of a payment, so that no promise about the payment holds any more. */
 export const isUndone = (chains: VirtualChains, { name, signing }: SignedOffer): boolean =>
   getChain(chains, signing.chain).undone.has(name);
 
@@ -152,7 +152,7 @@ export function createWatcher({ world, chains }: Readonly<{ world: World; chains
   };
 }
 
-/** Requires that no work is done for a request for which its channel has already been charged. */
+/** Requires that the upstream serves no request for which the channel has already been charged. */
 export function requireUncounted({ name, channel }: SignedOffer, database: DatabaseSync, { report }: World): void {
   if (channel === undefined) return;
   const found = database.prepare("SELECT charged FROM channels WHERE id = ?").get(channel.id);

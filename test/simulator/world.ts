@@ -38,7 +38,7 @@ export type Weather = Readonly<{
   hasDeepReorgs: boolean;
   /** Whether the token's transfers succeed for a while without effect. */
   hasSilentToken: boolean;
-  /** What calls the facilitator: separate sellers, or a resource server, with the facilitator in its process or in another. */
+  /** The facilitator's caller: separate sellers, or a resource server, with the facilitator in its process or in another. */
   seller: "direct" | "in-process" | "remote";
 }>;
 
@@ -94,7 +94,7 @@ export function createWorld(seed: number): World & RunRecord {
 /** Interval, in seeds, of the runs that have replicas. */
 export const replicasEvery = 5;
 
-/** Chooses by the seed alone, so that a new choice does not change other seeds' runs. */
+/** Chooses by the seed alone, so that a new option does not change other seeds' runs. */
 function chooseBySeed(
   seed: number,
 ): Pick<
@@ -205,7 +205,7 @@ export function keepRunning<Live>(
   };
 }
 
-/** Max time of a response: the receipt timeout, suspensions and partitions, and what the disk takes before and after. */
+/** Max time of a response: the receipt timeout, suspensions, partitions, and disk accesses before and after. */
 const responseMaxMs = ({ diskLatencyMs }: Weather) => 60_000 + 20 * diskLatencyMs;
 
 /** The request did not reach the service. */

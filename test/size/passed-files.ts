@@ -12,7 +12,7 @@ import { runGatehouse } from "../support/run-command.ts";
 import { startService } from "../support/service-process.ts";
 
 const root = join(import.meta.dirname, "../..");
-/** Repetitions; a file counts if its functions run in each of them, which excludes timers. */
+/** Repetitions; a file counts if its functions run in every one, which excludes timers. */
 const repetitions = 4;
 
 type Files = readonly string[];

@@ -26,10 +26,7 @@ function isEndOfPath(name: string): boolean {
 const settings = [...allKeys];
 const sections = new Set(settings.map((key) => key.split(".")[0]));
 
-/**
- * A setting, a section, or a key within a setting that is an object; on the gateway's pages without `gateway.`, as they
- * state.
- */
+/** A setting, a section, or a key within a setting that is an object; the gateway's pages state that they omit `gateway.`. */
 const constants: ReadonlySet<string> = new Set(allConstants.map(({ path }) => path.join(".")));
 
 function isSetting(name: string): boolean {

@@ -100,7 +100,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
       // mask: no URL in a message shows its password. loopback: addresses unreachable from a container are recognized
       // as in the services.
       "daemon/settings/*.ts",
-      // bytes, request: responses before a deployment are trusted no more than responses to a service. markdown: the
+      // bytes, request: responses before a deployment are no more trusted than responses to a service. markdown: the
       // table of the stack's keys is printed like every other table in the docs. time: an update waits for a container
       // as a service waits. disk-space: free disk space is read in one place. program-files: rules and dashboards are read.
       "daemon/{bytes,default-ports,markdown,time,version}.ts",

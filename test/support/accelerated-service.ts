@@ -10,7 +10,7 @@ accelerateWaits(accelerated);
 
 const seen = new WeakSet<DatabaseSync>();
 const { exec } = DatabaseSync.prototype;
-/** Runs before a database's first statement, because its wait is passed to a function that can't be replaced. */
+/** Runs before a database's first statement, because the wait is passed to a function that can't be replaced. */
 DatabaseSync.prototype.exec = function execHastened(sql: string) {
   if (!seen.has(this)) {
     seen.add(this);

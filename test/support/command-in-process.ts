@@ -15,8 +15,8 @@ function exitCommand(status: number): never {
 }
 
 /**
- * Runs `gatehouse <args>` to its end in this process, where it needs a tenth of the CPU time of a process of its own: for commands other
- * than services. One at a time: meanwhile, this process has the command's environment, and its output is the command's.
+ * Runs a command other than a service (`gatehouse <args>`) to its end in this process, which takes a tenth of a separate process's CPU
+ * time. One at a time, because this process has the command's environment and output meanwhile.
  */
 export async function runInProcess(args: readonly string[], env: Environment = {}): Promise<CommandResult> {
   const printed = { stdout: "", stderr: "" };

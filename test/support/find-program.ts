@@ -11,7 +11,7 @@ export function isExecutable(path: string): boolean {
     accessSync(path, constants.X_OK);
     return true;
   } catch {
-    // Why this candidate can't be run does not matter.
+    // The reason why this candidate can't be run does not matter.
     return false;
   }
 }

@@ -1,9 +1,7 @@
 import { Agent, request } from "node:http";
 import { connect, type Socket } from "node:net";
 
-/**
- * Keeps this many connections open, from several addresses, that send nothing or half a request; reopens closed ones.
- */
+/** Keeps this many connections open, from several addresses, which send nothing or half a request; reopens closed ones. */
 export function holdIdle(url: string, count: number): Disposable {
   const { port } = new URL(url);
   const sockets = new Set<Socket>();

@@ -18,8 +18,7 @@ export function startKillableProcess<Request extends object, State>(
     ask: async (request) => {
       if (!child.connected) return undefined;
       const response = once(child, "message").then(([state]) => state as State);
-      // Without a callback, a message to a process that has just exited would be an error of the whole child; `ended`
-      // reports it.
+      // Without a callback, a message to a process that has just exited would emit an error on the child; `ended` reports the exit.
       child.send(request ?? {}, () => undefined);
       return Promise.race([response, ended.then(() => undefined)]);
     },

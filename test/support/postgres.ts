@@ -28,7 +28,7 @@ export function explainMissingPostgres(): string | undefined {
 }
 
 const password = "a password of tests";
-/** The server refuses to run as root; nobody (65534) has no rights. */
+/** The server refuses to run as root; nobody (65534) has no permissions. */
 const nobody = 65_534;
 const deadlineMs = 30_000;
 const initOptions = [

@@ -40,7 +40,7 @@ export function prepareHaproxy(mode: string, server: string): StartProxy {
   };
 }
 
-/** Transport of Envoy's connections to the gateway that sends a PROXY header of this version first. */
+/** Transport of Envoy's connections to the gateway, which first sends a PROXY header of this version. */
 const buildProxyTransport = (version: "V1" | "V2") => ({
   name: "envoy.transport_sockets.upstream_proxy_protocol",
   typed_config: {

@@ -2,8 +2,8 @@ import { DatabaseSync } from "node:sqlite";
 import { until } from "#daemon/testing/until.ts";
 
 /**
- * Runs some work while no other process runs work under the same lock file, which is created if missing. It uses SQLite's
- * lock on a database file, which the kernel releases if the process is killed.
+ * Runs a task while no other process runs one under the same lock file, which is created if missing. It uses SQLite's lock on a database
+ * file, which the kernel releases if the process is killed.
  *
  * @throws {Error} with the file's name if others hold it beyond the deadline; nothing was done then.
  */

@@ -8,7 +8,7 @@ export const isLong = process.env["GATEHOUSE_TEST_LONG"] === "yes";
 export const seed = Number(process.env["GATEHOUSE_FUZZ_SEED"] ?? Date.now() % 2 ** 31);
 
 /**
- * Returns the whole list in a long run; otherwise every n-th item, chosen by the seed, so that over time each is used.
+ * Returns the whole list in a long run; otherwise every n-th item, chosen by the seed, so that each is used over time.
  *
  * @param one share of the list in a short run: 3 means a third.
  */

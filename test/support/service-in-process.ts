@@ -18,10 +18,7 @@ export type ServiceInProcess = Pick<ServiceProcess, "urls" | "output"> &
   AsyncDisposable &
   Readonly<{ metrics: Registry }>;
 
-/**
- * Starts a service in this process, where it needs a tenth of the CPU time of its command: for tests that do not kill
- * it. `output` is its log.
- */
+/** Starts a service in this process, which takes a tenth of the command's CPU time, for tests that do not kill it. `output` is its log. */
 export async function startInProcess<Schema extends z.ZodObject>(
   { definition, start }: Service<Schema>,
   env: Environment,

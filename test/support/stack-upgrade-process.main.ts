@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { runStackUpgradeCommand } from "../../cli/stack-upgrade/stack-upgrade-command.ts";
 
 /**
- * Runs `gatehouse upgrade --stack` unchanged, except that a version only has to be healthy for seconds. Arguments: the
- * program's directory, the stack, the new image or "" to continue, and its version.
+ * Runs `gatehouse upgrade --stack`; a version only has to be healthy for seconds. Arguments: the program's directory, the stack, the new
+ * image or "" to continue, and its version.
  */
 const [directory = "", stack = "", image = "", version = ""] = process.argv.slice(2);
 const limits = { copyMs: 120_000, updateMs: 240_000, proveMs: 60_000 };

@@ -3,14 +3,14 @@ import type { FakeNode } from "#sidecar/testing/fake-node.ts";
 import { startKillableProcess, type KillableProcess } from "./killable-process.ts";
 import { findTestProgram } from "./programs/place.ts";
 
-/** Request to the process: to upgrade its node to a release, and the step from now on at which it kills itself. */
+/** Request to the process: a release to which it upgrades its node, and the step from now on at which it kills itself. */
 export type UpgradeProcessRequest = Readonly<{ source?: string; killAt?: number }>;
 
 export type UpgradeProcessState = Readonly<{
   isRight: boolean;
   /**
-   * Waits until the node is known to have advanced with its node.conf. Without a restart, its start and the file's last change may be too
-   * close together to be distinguished.
+   * Whether the node is known to have advanced with its node.conf. Without a restart, its start and the file's last change may be too close
+   * together to be distinguished.
    */
   isKept: boolean;
   problems: readonly string[];

@@ -18,9 +18,7 @@ export type UpkeepProcessState = Readonly<{
   held?: string | undefined;
 }>;
 
-/**
- * The upkeep of a node in its own process, without the sidecar's other parts: fast to start, and meant to be killed.
- */
+/** The upkeep of a node in its own process, without the sidecar's other parts, which starts fast and is meant to be killed. */
 export type UpkeepProcess = KillableProcess<UpkeepRequest, UpkeepProcessState> &
   Readonly<{
     right: () => Promise<void>;

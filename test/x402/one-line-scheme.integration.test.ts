@@ -17,7 +17,7 @@ import { startPaymentChain, testAccount, type PaymentChain } from "../support/pa
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { reads } from "./brief-scheme.ts";
 
-// All that a scheme needs besides its own file is a line in this table.
+// Besides its own file, a scheme needs only a line in this table.
 vi.mock("#x402/schemes.ts", async (original) => {
   const { schemes } = await original<typeof Table>();
   const { brief } = await import("./brief-scheme.ts");

@@ -154,7 +154,7 @@ test("duplicate-settlement race: only one of two sellers gets success for the sa
   expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
 });
 
-test("settlement denial: a buyer that cancels during the work gets 402, later before the work", async () => {
+test("settlement denial: a buyer that cancels while the upstream works gets 402, and later even before that", async () => {
   const buyer = testAccount(5);
   const signer = testAccount(0).address;
   const count = async () =>

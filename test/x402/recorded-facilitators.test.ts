@@ -71,7 +71,7 @@ const signed = new Map(
   ),
 );
 
-/** Returns a payment of a recorded kind, with its signature broken as recorded. */
+/** Returns a payment of a recorded kind, with an invalid signature if recorded so. */
 function readPayment(name: string): PaymentPayload {
   const text = signed.get(name.split(":")[0] ?? "");
   if (text === undefined) throw new Error(`${name} is of no known kind`);
@@ -119,7 +119,7 @@ const isUnsigned = /signature|another chain|missing field|wrong type/;
 const isFault = /: (?:node|signer without gas|late receipt$)/;
 /**
  * Rejections that no buyer can cause, because the seller checks a payment's form first, offers only what the facilitator lists, and knows
- * its own payments; or that don't say whether the facilitator's node or the payment is at fault.
+ * its own payments; or that don't reveal whether the facilitator's node or the payment is at fault.
  */
 const isUnclear = new RegExp(
   [

@@ -28,7 +28,7 @@ export type Fault = Readonly<{
   strike?: (struck: FaultyNode, gatewayUrl: string) => Promise<unknown>;
 }>;
 
-/** Whether a text starts as expected, where `…` matches anything. */
+/** Builds a pattern for the start of a text, in which `…` matches anything. */
 export function beginsAs(pattern: string): RegExp {
   const parts = pattern.split("…").map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`));
   return new RegExp(`^${parts.join(".*?")}`, "s");

@@ -45,7 +45,7 @@ export const fileFaults: readonly Fault[] = [
     "node.conf is on a failing disk",
     "Unreadable",
     "…/node.conf can't be read (EIO): its disk or mount is failing (not a permission problem)",
-    // The first page of a process is never mapped: a read at its start is an I/O error.
+    // The first page of a process is never mapped, so reading it is an I/O error.
     replacedBy((path) => symlink("/proc/self/mem", path)),
   ),
   unusable(

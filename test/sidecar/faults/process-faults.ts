@@ -3,7 +3,7 @@ import { closeSync, openSync } from "node:fs";
 import { loopDelays } from "../../support/run-sidecar.ts";
 import type { Fault } from "./fault.ts";
 
-/** Descriptors available to the process during a shortage, and how many of them are used by something else. */
+/** Descriptors available to the process during a shortage, and the number already in use. */
 const limit = 1_024;
 const taken = 1_000;
 

@@ -13,7 +13,9 @@ import { deriveVerdict } from "#status/verdict.ts";
 import { findConditionStatus, metricValues, statesByLevel } from "./fault.ts";
 import { shownConditions } from "./shown-conditions.ts";
 
-/** A condition, as the page and the metrics show it. The tables tie each reason to its type and status, which the compiler can't check here. */
+/**
+ * A condition as shown by the page and the metrics. The tables tie each reason to its type and status, which the compiler can't check here.
+ */
 function condition(type: ConditionType, reason: string): Condition {
   const status = findConditionStatus(type, reason);
   return { type, status, reason, message: `${type} in words.`, since: "2026-01-01T00:00:00.000Z" } as Condition;

@@ -197,7 +197,7 @@ const restarts: readonly DisplayedCondition[] = [
   ]),
 ];
 
-/** Checks that end with an unexpected error: their earlier result no longer counts. */
+/** Checks that end with an unexpected error, after which their earlier result no longer counts. */
 const failedChecks = [
   "RpcResponding",
   "ChainIdMatches",

@@ -58,7 +58,7 @@ async function serveFacilitator() {
   return { ...listener, settle, signer };
 }
 
-/** The sidecar's status of a node that serves and has had a fault for three minutes. */
+/** Serves a sidecar's status, for a node that serves and has had a fault for three minutes. */
 async function serveSidecar() {
   const page = await servePage();
   page.setRight(["RpcResponding", "ChainIdMatches", "HeightAdvancing", "GatewayServing", "ConfigReconciled"]);
@@ -93,7 +93,7 @@ async function startDashboard(targets: string) {
 
 type Overview = Readonly<{ targets: readonly Readonly<{ name: string; state: string; cause: string }>[] }>;
 
-/** The status of the response to a request with that Host header. */
+/** Returns the status of the response to a request with that Host header. */
 async function askAs(url: string, host: string): Promise<number | undefined> {
   const [response] = (await once(request(`${url}overview`, { headers: { host } }).end(), "response")) as [
     { statusCode?: number; resume: () => void },
@@ -169,7 +169,7 @@ browserTest(
     const order = await page.locator(".target h2").allInnerTexts();
     expect(order).toEqual(["gone", "node-7", "payments"]);
 
-    // The figures of a target that stops responding remain, marked as old.
+    // The figures of an unresponsive target remain, marked as old.
     await resources.disposeAsync();
     await page.getByText("2 of 3 are not healthy.").waitFor({ timeout: generousMs });
     // If a check ran while the service was stopping, the card first shows "not ready", with figures from that moment.

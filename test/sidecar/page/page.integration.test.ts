@@ -57,7 +57,7 @@ describe.skipIf(findChromium() === undefined)("the page of a running sidecar", (
       /^\d\d:\d\d:\d\d\s+write\s+node\.conf: pamir_cetina_job_name renamed to storage_cetina_job_name\.\s+Why: node .*0\.16\.2 reads the storage_\* names \(0\.16\.0 and later\)$/,
     );
     await waitForLevel(page, "healthy", 60_000);
-    // The node started before the drift, so it has read the same content as the corrected file.
+    // The node started before the drift, so it has read the content that the correction restores.
     await page.locator("#changes li", { hasText: "No restart is needed" }).first().waitFor();
     expect(await node.config()).toBe(right);
     await expectWellMade(page, "corrected");
@@ -100,7 +100,7 @@ const controlled = {
   GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "250",
 };
 
-/** Whether the sidecar has changed its node. */
+/** Returns whether the sidecar has left its node unchanged. */
 const isUntouched = async (node: FakeNode) =>
   (await node.starts()) === 1 && !existsSync(join(node.workspace, "pruning"));
 
@@ -147,7 +147,7 @@ browserTest(
     await adopt.click();
     await page.getByRole("button", { name: "Cancel" }).click();
     expect(await isUntouched(node)).toBe(true);
-    // The plan may change until it is approved; the new one is then on the page.
+    // The plan may change until it is approved; the page then shows the new one.
     await until("it is adopted", generousMs, async () => {
       await confirmAction(page, "Let Gatehouse act");
       const response = result(page).filter({ hasText: /Gatehouse now acts on this node|The plan has changed/ });

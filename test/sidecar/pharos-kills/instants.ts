@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { findPharosProcesses, findProcesses } from "#sidecar/testing/fake-node-files.ts";
 import type { FakeNode } from "#sidecar/testing/fake-node.ts";
 
-/** Processes to kill, and when: each during a stop, a start and a verification, if it is running then. */
+/** Processes to kill, and when: each during a stop, a start and a verification, if it is running at that time. */
 export const kills = [
   ["sidecar", "stop"],
   ["sidecar", "start"],

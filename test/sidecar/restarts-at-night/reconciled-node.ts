@@ -12,14 +12,12 @@ export const version = "0.16.2";
 export const patient = {
   GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "127.0.0.1",
   GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "20000",
-  // Also the max wait for a node that does not start: a fake one responds as soon as its start command exits, if at all.
+  // Also the max wait for a node that does not start: a fake node responds as soon as its start command exits, or never.
   GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: isLong ? "4000" : "1500",
   GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "60",
 };
 
-/**
- * Checks that a devnet node makes at startup but a fake node doesn't: a readable node.conf, a directory for its metadata, its key.
- */
+/** Startup checks that a devnet node makes but a fake node doesn't: a readable node.conf, a directory for its metadata, its key. */
 const demands = `
 const { existsSync: entryExists, mkdirSync: makeDirectory, readFileSync: readText } = require("node:fs");
 try {
@@ -54,12 +52,12 @@ export async function startReconciledDevnet(environment: Readonly<Record<string,
   return runCorrection(await startDevnetWorkspace(version), environment);
 }
 
-/** Starts one of the two: in `npm run test:long` a devnet node, otherwise a fake one. */
+/** Starts a devnet node in `npm run test:long`, otherwise a fake one. */
 export async function startReconciledNode() {
   return isLong ? startReconciledDevnet() : runCorrection(await startDemandingNode({ isDrifted: true }));
 }
 
-/** Starts the same without a sidecar's state, as before adoption. */
+/** Starts the same node without a sidecar's state, as before adoption. */
 export async function startUnknownNode() {
   if (isLong) {
     const started = await startReconciledDevnet();
@@ -86,7 +84,7 @@ export function forgetState({ workspace }: Pick<FakeNode, "workspace">): Promise
   return rm(join(workspace, "state"), { recursive: true });
 }
 
-/** Waits until this many restarts were verified. */
+/** Waits until this many restarts have been verified. */
 export async function waitForRestarts(upkeep: RunningUpkeep, count: number): Promise<void> {
   await readUntil(
     upkeep.messages,

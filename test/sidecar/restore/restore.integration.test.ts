@@ -74,7 +74,7 @@ async function archiveServer(archive: Buffer) {
 
 type Settings = Readonly<Record<string, string>>;
 
-/** A directory, a server of the archive, and the command: as run by an init container or, faster, in this process. */
+/** A directory, a server with the archive, and the command, run as by an init container or, faster, in this process. */
 async function place(archive: Buffer, directory: string) {
   const server = await archiveServer(archive);
   const dataPath = join(directory, "workspace/data");
@@ -156,7 +156,7 @@ test("resumes a download after being killed", async () => {
   Object.assign(here.server.manner, { chunkBytes: 50_000, pauseMs: 20 });
   for (const [run, reached] of [200_000, 600_000].entries()) {
     const child = here.start();
-    // The previous run may have downloaded more than this one waits for, so this also waits for a request of this run.
+    // The previous run may already have downloaded this much, so this also waits for a request of this run.
     await soon(
       async () => here.server.seen.length > run && existsSync(here.part) && (await stat(here.part)).size >= reached,
     );
@@ -172,7 +172,7 @@ test("resumes a download after being killed", async () => {
   expect(Number(/\d+/.exec(third ?? "")?.[0])).toBeGreaterThanOrEqual(600_000);
 });
 
-test("leaves nothing half done if killed at any moment, and completes on the next run", async () => {
+test("leaves no partial data if killed at any moment, and completes on the next run", async () => {
   const directory = await makeTestDirectory();
   const tar = await snapshot(directory, async (source) => {
     for (let number = 0; number < 1_000; number += 1) await writeFile(join(source, `meta/${number}`), "x");

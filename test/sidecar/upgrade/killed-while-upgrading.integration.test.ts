@@ -12,7 +12,7 @@ import { startUpgradeProcess } from "../../support/upgrade-process.ts";
  */
 const rounds = isLong ? 60 : 1;
 
-/** Exceeds the number of steps that an upgrade makes outside the process; a kill beyond that never happens. */
+/** Exceeds the number of external steps of an upgrade; a kill at a later step never happens. */
 const stepsMax = 140;
 
 const withinMs = 120_000;

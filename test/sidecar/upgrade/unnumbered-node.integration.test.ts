@@ -100,7 +100,7 @@ test.each([
   },
 );
 
-test("rolls back binaries that do not start and verifies the old ones by their commit; does not try binaries that show none", async () => {
+test("rolls back binaries that do not start and verifies the old ones by their commit; does not try binaries that report no commit", async () => {
   await using resources = new AsyncDisposableStack();
   const { node, release } = await startCommitNode("corrupting", { isSilent: true });
   resources.use(node);

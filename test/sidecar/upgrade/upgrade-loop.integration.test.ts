@@ -11,7 +11,7 @@ import { readBlocks } from "../../docs/typed-pages.ts";
 
 const controlToken = "a-token-of-thirty-two-characters-or-more";
 
-/** A node of 0.15.0 with its own sidecar, which accepts commands at its URL and has nothing to correct. */
+/** A node of 0.15.0 with its own sidecar, which accepts commands at its URL, and nothing to correct. */
 async function startNode() {
   await using resources = new AsyncDisposableStack();
   const node = resources.use(await createFakeNode());

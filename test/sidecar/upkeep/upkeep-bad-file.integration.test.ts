@@ -4,7 +4,7 @@ import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { generousMs, readUntil, until } from "#daemon/testing/until.ts";
 
-/** Nothing is restarted or restored, because these tests are about messages. */
+/** Prevents restarts and restores, because these tests are only about messages. */
 const onlyWords = {
   GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
   GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
@@ -72,7 +72,7 @@ test("reports why a node.conf is unusable and leaves it unchanged; corrects one 
   });
 });
 
-test("never reports a node.conf as reconciled that is usable again but differs", async () => {
+test("never reports a usable node.conf as reconciled if it differs", async () => {
   await using node = await createFakeNode();
   {
     await using upkeep = await runUpkeep(node, onlyWords);

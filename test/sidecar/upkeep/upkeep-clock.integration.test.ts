@@ -15,7 +15,7 @@ function turnableClock(startMs: number) {
   return { wallMs: () => Date.now() + offsetMs, monotonicMs: () => performance.now(), turnTo };
 }
 
-/** Drifts the file and waits until the node runs with the corrected one. */
+/** Makes the file drift, and waits until the node runs with the corrected one. */
 async function corrects(node: FakeNode, upkeep: RunningUpkeep, job: string): Promise<void> {
   await writeFile(node.configPath, driftedConfig.replace("node-7", job));
   await readUntil(node.running, (text) => text.includes(`"storage_cetina_job_name": "${job}"`));
@@ -42,7 +42,7 @@ test("is unaffected by a clock that jumps an hour forward or back", async () => 
   expect(await restarts()).toBe(restartsBefore + 3);
   expect(upkeep.board.list().filter(({ status }) => status === "False")).toEqual([]);
   expect(upkeep.state.hold.get()).toBeUndefined();
-  // The newest event is first, by the order of events and not by the clock.
+  // The newest event is first, in the order of events, regardless of the clock.
   const writes = upkeep.events.list().filter(({ kind }) => kind === "restart");
   expect(writes[0]?.message).toMatch(/^The node recovered and advances after/);
   expect(Date.parse(writes[0]!.at)).toBeLessThan(Date.parse(writes.at(-1)!.at));

@@ -70,7 +70,7 @@ test.skipIf(!isPossible)(`completes a restart even if the file system of node.co
   await mkdir(own);
   await rename(node.configPath, join(own, "node.conf"));
   const hanging = new DisposableStack();
-  // The second restart follows once the file can be read again, because it is unknown what the node has read in between.
+  // The second restart follows once the file is readable again, because the node may have read other content in between.
   await using engine = await startEngineServer(
     () => 0,
     (restarts) => restarts === 1 && hanging.use(mountHangingDisk(own)),

@@ -31,7 +31,7 @@ mounting(`reports a full state disk, changes nothing until there is space, then 
   expect((await upkeep.reason("Reconciling", "DiskFull")).message).toContain(
     `${join(disk.path, "upkeep.sqlite")} can't be written (database or disk is full); free space on its disk`,
   );
-  // The little space left in the database's own files may be enough for a fact, but not for a copy of node.conf.
+  // The space left in the database's own files may suffice for a small record, but not for a copy of node.conf.
   const current = await readUntil(
     () => upkeep.board.get("ConfigReconciled"),
     (condition) => condition?.status === "False",

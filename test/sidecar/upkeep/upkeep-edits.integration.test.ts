@@ -15,7 +15,7 @@ import { readUntil } from "#daemon/testing/until.ts";
 const secret = "correct-horse-battery-staple";
 const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
 
-/** Waits until a sidecar has nothing left to do, and has checked node.conf since then. */
+/** Waits until a sidecar has nothing left to do, and then until it has checked node.conf again. */
 async function settle(upkeep: RunningUpkeep): Promise<void> {
   await upkeep.reason("NoRestartPending", "NoRestart");
   await upkeep.reason("ConfigReconciled", "Reconciled");
@@ -114,7 +114,7 @@ test("restores a lost monitor_config with the values of the last healthy run, no
   const back = JSON.parse(await node.config()) as typeof lost;
   expect(back.chain.monitor_config).toEqual(values);
   expect(values).toMatchObject({ storage_cetina_job_name: "node-7", storage_cetina_push_interval: 5 });
-  // Waits for a restart, or for the reason why none is needed.
+  // Waits for a restart, or for the report that none is needed.
   await readUntil(restartEvents, (events) => events.length > length);
   await settle(upkeep);
   // The sidecar leaves the file alone while another program has its lock.

@@ -8,7 +8,10 @@ import { runResumeCommand } from "#sidecar/upkeep/control/resume-command.ts";
 import { captureOutput } from "#daemon/testing/captured-output.ts";
 import { generousMs, readUntil, until } from "#daemon/testing/until.ts";
 
-/** Hides the node's start time, so that it may have read a short-lived node.conf: no driver reports the time, and its programs are elsewhere. */
+/**
+ * Hides the node's start time, so that the node may have read a short-lived node.conf: no driver reports the time, and its programs are
+ * elsewhere.
+ */
 function hideProcess(node: FakeNode): Readonly<Record<string, string>> {
   const restart = ["sh", "-c", `./ops stop --force; exec ./ops start --config ./${basename(node.configPath)}`];
   return {

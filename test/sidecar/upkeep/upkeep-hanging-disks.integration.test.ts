@@ -8,7 +8,7 @@ import { startOwnedNode } from "../../support/node/owned-node.ts";
 
 const isPossible = await mayMount();
 const why = isPossible ? "" : " (skipped: this user may not mount a file system)";
-// These tests run one by one, because each uses some of the process's few threads for files.
+// These tests run one by one, because each uses some of the process's few file threads.
 const mounting = test.skipIf(!isPossible);
 
 const quick = {

@@ -55,7 +55,7 @@ case "$*" in *--get) echo "enable_auto_prune: 1" ;; esac
   await writeFile(node.programs.tool, program);
   const config = await node.config();
   await node.save(`${config}// rejected\n`);
-  // The clock stands still, so no backoff expires.
+  // The clock is stopped, so no backoff expires.
   const clock = { monotonicMs: () => 0, wallMs: Date.now };
   const env = { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2", GATEHOUSE_SIDECAR_RESTART_DRIVER: "none" };
   await using upkeep = await runUpkeep(node, env, { clock });

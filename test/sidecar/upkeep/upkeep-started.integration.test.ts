@@ -60,7 +60,7 @@ test("restarts a node after a drift only if its start time suggests it has read 
   }
 });
 
-test("makes no restart with the ops driver for drifts that are corrected before the node could read them, however many", async () => {
+test("with the ops driver, causes no restart for any number of drifts that are corrected before the node could read them", async () => {
   await using node = await createFakeNode();
   await node.start();
   await using upkeep = await runUpkeep(node);
@@ -133,7 +133,7 @@ test("does not assume that the node has read a node.conf whose timestamp predate
   }
 });
 
-test("does not treat an edit made long after the node started as a backup or as the cause of a fault, even if it has seen no other content", async () => {
+test("does not treat an edit made long after the node started as a backup or as the cause of a fault, even if it has read no other content", async () => {
   await using node = await createFakeNode();
   await node.start();
   const answersWithinMs = 500;

@@ -27,7 +27,10 @@ async function settled(
   return upkeep;
 }
 
-/** Waits until blocks have arrived steadily: only such a node is reported as stalled, and a pause of a busy machine resets the count. */
+/**
+ * Waits until blocks have arrived steadily, because only such a node is reported as stalled, and a pause on a busy machine resets the
+ * count.
+ */
 async function steady({ health }: RunningUpkeep): Promise<void> {
   await readUntil(health.current, ({ cadence }) => cadence === "steady");
 }
@@ -108,7 +111,7 @@ const farAhead = () => Math.floor(Date.now() / blockTimeMs) + 1_000_000;
 
 test("leaves alone a node that catches up with its references, and restarts one that keeps lagging only within the budget", async () => {
   await using node = await createFakeNode(desiredConfig);
-  // The situation of a node with old data: the references are far ahead, and it advances faster than they do.
+  // As for a node with old data, the references are far ahead, and it advances faster than they do.
   let height = farAhead();
   await using reference = await serveNode(respondToRpc({ eth_blockNumber: () => `0x${height.toString(16)}` }));
   await using upkeep = await settled(node, {

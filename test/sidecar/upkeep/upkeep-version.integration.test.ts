@@ -40,7 +40,7 @@ test("writes nothing if nothing reports the version, and reports what to set", a
   expect(await node.config()).toContain("pamir");
 });
 
-test("lets a node that is the only source of its version start with a node.conf valid for some version, then renames its keys", async () => {
+test("if the node is the only source of its version, lets it start with a node.conf valid for any version, then renames the keys", async () => {
   await using node = await createFakeNode();
   await using upkeep = await runUpkeep(node, { ...noRestart, GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none" });
   await upkeep.reason("ConfigReconciled", "VersionUnknown");

@@ -31,7 +31,7 @@ cat '${at("lie")}'
   );
   const asked = async () => (await readFile(at("asked"), "utf8").catch(() => "")).length;
   return {
-    /** Makes it report a wrong version this many times, and waits until enough later responses were right again. */
+    /** Makes it report a wrong version this many times, and waits until enough later responses have been right. */
     lie: async (response: string, times: number) => {
       await writeFile(at("lie"), `${response}\n`);
       await writeFile(at("times"), String(times));
@@ -65,7 +65,7 @@ test("ignores a single wrong node_cli response: a different layout, different na
   expect(upkeep.events.list().filter(({ kind }) => kind === "version")).toEqual([]);
 });
 
-test("ignores a wrong first response from node_cli as well", async () => {
+test("also ignores a wrong first response from node_cli", async () => {
   await using node = await createFakeNode();
   const cli = await nodeCliThatLies(node);
   await writeFile(join(node.workspace, "lie"), "node_cli 0.9.0\n");

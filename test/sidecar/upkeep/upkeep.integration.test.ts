@@ -34,7 +34,7 @@ test.concurrent("corrects drift on disk and restarts the node with the result", 
     ({ action, message }) => action === "node-restart" && !message.startsWith("Another node runs on this machine"),
   );
   expect(writes.length).toBeGreaterThan(1);
-  // The first write is recorded before the file is replaced, so its outcome is unknown.
+  // The first write is recorded before the file is replaced, so its outcome is not known yet.
   expect(writes).toMatchObject(writes.map((_, at) => (at === 0 ? { ...written, outcome: "unknown" } : written)));
   expect(restarts).toMatchObject([
     { outcome: "unknown", message: expect.stringMatching(/^Restarting/) },

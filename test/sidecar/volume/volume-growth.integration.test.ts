@@ -109,7 +109,7 @@ test("can't grow a different claim for lack of permission", async () => {
   expect(watchedVolume.condition()?.message).toContain("persistentvolumeclaims/ledger is forbidden");
 });
 
-test("reports a nearly full disk, with what is being done about it", async () => {
+test("reports a nearly full disk and the action taken", async () => {
   await using cluster = await clusterOf({ requested: "650Gi", capacity: "650Gi", expandable: true });
   const disk = { freeRatio: 0.04 };
   await using watchedVolume = startWatchedVolume(limits, { api: cluster.api, disk, claim: "node-workspace" });

@@ -11,7 +11,7 @@ export type Mutation = Readonly<{
   edits: Readonly<Record<string, string>>;
   /** First seed, and the distance between seeds. */
   seeds: Readonly<{ first: number; step: number }>;
-  /** Why no run can detect it; absent if one does. */
+  /** Why no run can detect it; undefined if a run does. */
   unnoticed: string | undefined;
 }>;
 

@@ -1,6 +1,6 @@
 import type { FaultsByFile } from "./settlement-mutations.ts";
 
-/** Faults of replicas, which runs with a single facilitator can't show. */
+/** Faults of replicas, which runs with a single facilitator can't reveal. */
 export const replicaMutations: FaultsByFile = {
   "facilitator/settlement/leader/shared-ledger.ts": {
     "a leader writes after its term": {

@@ -3,7 +3,7 @@ import { z } from "zod";
 const list = z.array(z.string()).optional();
 const pairs = z.array(z.strictObject({ label: z.string(), value: z.string() })).default([]);
 
-/** The provider's arguments that the program uses for a container; a new one must first be translated here. */
+/** The provider's arguments that the program uses for a container; add a translation here before using another. */
 const containerInputs = z.strictObject({
   name: z.string(),
   image: z.string(),

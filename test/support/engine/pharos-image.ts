@@ -8,7 +8,7 @@ import { pharosEntryPoint, pharosForks, pharosOps } from "#sidecar/testing/fake-
 import { createUniqueName } from "./container.ts";
 import { runDocker } from "./docker.ts";
 
-/** The workspace is a bind mount on `/data`; the image's programs are elsewhere, and copied there at each start. */
+/** The workspace is a bind mount on `/data`, to which the image's programs are copied at each start. */
 const dockerfile = (nodeImage: string) => `FROM ${nodeImage}
 COPY app /app
 WORKDIR /data

@@ -86,7 +86,7 @@ export function useFacilitatorScene({ ledger, env, constants, ...chainOptions }:
     countPooled,
     poolHas: (transactions: number) =>
       until("they are in the pool", generousMs, async () => (await countPooled()) === transactions),
-    /** Produces blocks until the work is done. */
+    /** Produces blocks until the promise settles. */
     mineUntil: async <T>(work: Promise<T>): Promise<T> => {
       let isDone = false;
       void work.finally(() => (isDone = true)).catch(() => undefined);

@@ -8,9 +8,7 @@ export type Asker = Readonly<{
   address?: string;
   localAddress?: string;
   headers?: Readonly<Record<string, string>>;
-  /**
-   * Whether it has its own connection, because a keep-alive one may be closed while this process is busy.
-   */
+  /** Whether to use a new connection, because a keep-alive one may be closed while this process is busy. */
   isAlone?: boolean;
 }>;
 

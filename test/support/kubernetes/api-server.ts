@@ -11,9 +11,7 @@ import { until } from "#daemon/testing/until.ts";
 import { findProgram } from "../find-program.ts";
 import { createClusterClient, type ClusterClient } from "./cluster-client.ts";
 
-/**
- * A Kubernetes API server with its store and nothing else: pods don't run, but every permission and every field is checked.
- */
+/** A Kubernetes API server with only its store: pods don't run, but every permission and every field is checked. */
 export type ApiServer = ClusterClient &
   AsyncDisposable &
   Readonly<{

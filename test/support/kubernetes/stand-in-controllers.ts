@@ -10,8 +10,7 @@ import type { ClusterObject } from "./cluster-client.ts";
 import { listenLocally } from "#daemon/testing/local-server.ts";
 
 /**
- * Parts of a test's cluster for one node: its StatefulSet's controller, a machine with its kubelet, and the controllers
- * of volumes and snapshots.
+ * Parts of a test's cluster for one node: the StatefulSet controller, a machine with a kubelet, and the volume and snapshot controllers.
  */
 export type StandInControllers = AsyncDisposable &
   Readonly<{

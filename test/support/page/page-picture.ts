@@ -23,10 +23,7 @@ const fonts = `
 /** Max screenshots until two are equal. */
 const shotsMax = 30;
 
-/**
- * Takes a picture of a page at a sixth of its size, with the pictures' fonts, clock, time zone and language, and
- * without motion.
- */
+/** Takes a picture of a page at a sixth of its size, with fixed fonts, clock, time zone and language, and without motion. */
 export async function takePicture(browser: Browser, options: PictureOptions): Promise<PNG> {
   const { url, nowMs, width, colorScheme, ready, answers: responses = {} } = options;
   const { isAccepted = () => false } = options;

@@ -1,9 +1,7 @@
 import pixelmatch from "pixelmatch";
 import { PNG } from "pngjs";
 
-/**
- * Side of the pixel block that becomes one: letters become grey, so that their placement and smoothing don't matter.
- */
+/** Side of the block of pixels that becomes one pixel: letters become grey, so that their placement and smoothing don't matter. */
 const blockPx = 6;
 
 /**

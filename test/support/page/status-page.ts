@@ -17,8 +17,8 @@ const looks = [
 ] as const;
 
 /**
- * A long run checks both widths and both colour schemes; other runs check one combination, chosen by state and seed, so that over time each
- * is checked.
+ * A long run checks both widths and both colour schemes; other runs check one combination, chosen by state and seed, so that each is
+ * checked over time.
  */
 function chooseLooks(state: string) {
   const at = [...state].reduce((sum, letter) => sum + letter.charCodeAt(0), seed) % looks.length;
@@ -42,7 +42,7 @@ export async function openStatusPage(browser: Browser, url: string): Promise<Sta
 
 export async function waitForLevel(page: Page, level: string, withinMs = generousMs): Promise<void> {
   try {
-    // Until its status has arrived, the page is also at level unknown.
+    // Until its status has arrived, the page's level is also unknown.
     const verdict = page.locator(`#verdict[data-level=${level}]`).filter({ hasNotText: "Reading the status" });
     await verdict.waitFor({ timeout: withinMs });
   } catch (cause) {

@@ -83,10 +83,7 @@ export async function openReplicatedMarket(): Promise<ReplicatedMarket> {
   };
 }
 
-/**
- * Final outcome of a payment that a client sends until it knows the outcome: it received the resource, or it learns
- * that someone else did.
- */
+/** Final outcome of a payment for a client: it received the resource, or learned that someone else did. */
 export type Purchase = "bought" | "spent";
 
 /** Sends a payment until its outcome is known. Anything else (202, 409, 503, no connection) is retried. */

@@ -26,8 +26,8 @@ const furtherInputs = [import.meta.filename, join(import.meta.dirname, "place.ts
 const linked = [...programFolders, "package.json"] as const;
 
 /**
- * Compiles the programs that tests start, each with all its imports in a few files: that halves their startup CPU time,
- * which is most of a test's. They are built once, and again after a change.
+ * Compiles the programs that tests start, each with all its imports in a few files, which halves their startup CPU time, most of a test's.
+ * They are rebuilt only after a change.
  */
 export async function compilePrograms(): Promise<void> {
   mkdirSync(dirname(programsDirectory), { recursive: true });
@@ -48,7 +48,7 @@ function describeFile(path: string): string {
 }
 
 async function compile(): Promise<void> {
-  // If such a file is moved, it would silently start the repository's own programs.
+  // If such a file were moved, it would silently start the repository's own programs.
   for (const path of programStarters) accessSync(join(root, path));
   rmSync(programsDirectory, { recursive: true, force: true });
   await using bundle = await rolldown({

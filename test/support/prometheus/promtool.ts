@@ -26,7 +26,7 @@ export function runProgram(
   const directory = mkdtempSync(join(tmpdir(), "gatehouse-promtool-"));
   try {
     for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text);
-    // promtool exits before its memory matters, and garbage collection would take a quarter of its time.
+    // promtool exits before its memory use matters, and garbage collection would take a quarter of the time.
     const env = { ...process.env, GOGC: "400" };
     const { status, stdout, stderr } = spawnSync(program, args, { cwd: directory, env, input, encoding: "utf8" });
     return { status, output: stdout + stderr };

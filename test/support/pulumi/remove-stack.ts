@@ -1,8 +1,6 @@
 import { runDocker } from "../engine/docker.ts";
 
-/**
- * Removes everything that a stack left on the engine, however far it got: containers, networks, volumes, the images that it built.
- */
+/** Removes everything that even an incomplete stack left on the engine: containers, networks, volumes, and the images that it built. */
 export async function removeStack(prefix: string): Promise<void> {
   const labelled = ["--filter", `label=io.gatehouse.stack=${prefix}`];
   await remove(["rm", "--force"], await runDocker("ps", "--all", "--quiet", ...labelled));

@@ -7,9 +7,9 @@ import { runOnEngine } from "../engine/engine-stack.ts";
 import { listDeployedResources } from "../../infra/deployed-resources.ts";
 
 /**
- * Replaces Pulumi's command line where that is not installed: the same arguments and output as far as a stack's upgrade
- * uses them, with the program's own resources and a real engine. The configuration is JSON; the deployed resources are
- * stored next to it. Needs the directory of both as its working directory.
+ * Replaces Pulumi's command line if it is not installed: accepts the arguments and prints the output that a stack's upgrade uses, with the
+ * program's own resources and a real engine. The configuration is JSON; the deployed resources are stored next to it. Needs the directory
+ * of both as its working directory.
  */
 const project = "gatehouse";
 const { positionals, values } = parseArgs({
@@ -42,7 +42,7 @@ const readConfig = (): Config => JSON.parse(readFileSync(configFile, "utf8")) as
 const readDeployed = (): Deployed => JSON.parse(readFileSync(deployedFile, "utf8")) as Deployed;
 const print = (value: unknown) => void process.stdout.write(`${JSON.stringify(value)}\n`);
 
-/** Lists the node and the services that manage it; the rest of a stack is not involved in an upgrade. */
+/** Lists the node and the services that manage it; an upgrade does not involve the rest of a stack. */
 async function listWantedResources(): Promise<readonly PolicyResource[]> {
   const parts = /-(edge|private|node|node-.*|sidecar|sidecar-.*|engine-proxy|engine-socket)$/;
   return (await listDeployedResources(readConfig(), prefix)).filter(

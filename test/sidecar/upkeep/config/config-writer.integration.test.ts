@@ -77,7 +77,7 @@ const noAttributes = canSetAttributes
   : " (skipped: needs setfacl and setfattr, of Debian's acl and attr, and a disk that has both)";
 
 describe.runIf(canSetAttributes)(`ACLs and extended attributes${noAttributes}`, () => {
-  test("carries over ACLs and extended attributes to the replacement file, and nothing else", async () => {
+  test("carries over only ACLs and extended attributes to the replacement file", async () => {
     const directory = await makeTestDirectory();
     const path = join(directory, "node.conf");
     setAttributes(path);
@@ -170,7 +170,7 @@ test.each([
   [0o777, 0o644],
   [0o700, 0o600],
 ])(
-  "writes a deleted file so that every user who can read its directory, with mode %o, can read it",
+  "rewrites a deleted file with access for every user who can read its directory, with mode %o",
   async (mode, expected) => {
     const directory = await makeTestDirectory();
     await chmod(directory, mode);

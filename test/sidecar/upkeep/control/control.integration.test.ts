@@ -185,7 +185,7 @@ test("tells a request from the status page, which has an origin, from a command'
   expect(requesters).toEqual(["page", "command", "page", "command", "page", "command"]);
 });
 
-test("passes on the sidecar's reason for a rejection, and blames the token only if the token is wrong", async () => {
+test("reports the sidecar's reason for a rejection, and mentions the token only if it is wrong", async () => {
   const token = "a-token-of-thirty-two-characters-or-more";
   let current: UpkeepControl | undefined;
   const app = createApp({ bodyLimitBytes: 1_024 }, { log });

@@ -95,7 +95,7 @@ test("kills a hung tool when the sidecar exits", async () => {
   );
 });
 
-/** The startup error about node_cli in a compose deployment; empty if the sidecar starts. */
+/** Returns the startup error about node_cli in a compose deployment; empty if the sidecar starts. */
 async function startWords(environment: Readonly<Record<string, string>>): Promise<string> {
   const settings = readSettings(sidecarSettings, {
     env: { GATEHOUSE_SIDECAR_NODE_WORKSPACE: "/node", GATEHOUSE_SIDECAR_RESTART_DRIVER: "compose", ...environment },
