@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { ConfigError, type ConfigProblem } from "../config/config-problem.ts";
 import { findEngineSocket } from "../docker/engine.ts";
-import { findDockerProblems } from "../preflight/docker-preflight.ts";
+import { findDockerProblems, findPortConflicts } from "../preflight/docker-preflight.ts";
 import { findContextProblems } from "../preflight/kubernetes-context.ts";
 import { findMissingValues } from "../preflight/preflight.ts";
 import { parseConfig } from "../stack-config.ts";
@@ -167,8 +167,13 @@ function listServiceProblems(): readonly ConfigProblem[] {
 }
 
 const unreachable = parseConfig({ dockerEngine: "unix:///nowhere/engine.sock" });
-const onHost = (requestEngine: Parameters<typeof findDockerProblems>[1]["requestEngine"], config = unreachable) =>
-  findDockerProblems(config, { requestEngine, probe: undefined, prefix: "pay" });
+const onHost = async (
+  requestEngine: Parameters<typeof findDockerProblems>[1]["requestEngine"],
+  config = unreachable,
+) => [
+  ...findPortConflicts(config),
+  ...(await findDockerProblems(config, { requestEngine, probe: undefined, prefix: "pay" })),
+];
 
 const observed = parseConfig({
   gatewayPort: "9600",
