@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { pause } from "#daemon/time.ts";
+import { generousMs } from "#daemon/testing/until.ts";
 import { createBatchingClient, limitCallTime } from "./batching-client.ts";
 import { createHttpTransport } from "./node-transport.ts";
 import { listenLocally } from "#daemon/testing/local-server.ts";
@@ -33,7 +34,7 @@ const respondToAll = (body: Request | Request[]) => {
   return JSON.stringify(Array.isArray(body) ? body.map(one).toReversed() : one(body));
 };
 
-const client = (url: string, timeoutMs = 1_000, batchCallsMax?: number) =>
+const client = (url: string, timeoutMs = generousMs, batchCallsMax?: number) =>
   createBatchingClient(
     { timeoutMs, batchCallsMax },
     { transport: createHttpTransport({ url, timeoutMs, connectionsMax: 6 }), observe: () => undefined },
@@ -63,7 +64,7 @@ test.each([
   [90, [90, 90, 70]],
 ])("splits calls into batches of at most %s", async (batchCallsMax, sizes) => {
   await using node = await startNode(respondToAll);
-  await using rpc = client(node.url, 1_000, batchCallsMax);
+  await using rpc = client(node.url, undefined, batchCallsMax);
   await Promise.all(Array.from({ length: 250 }, (_, index) => rpc.call(`m${index}`, [])));
   expect(node.bodies.map((body) => (Array.isArray(body) ? body.length : 1))).toEqual(sizes);
 });
