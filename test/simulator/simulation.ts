@@ -15,9 +15,9 @@ import { checkLedger } from "./ledger-checks.ts";
 import { buyAsMember, drawMembers } from "./members.ts";
 import { signOffer } from "./payments.ts";
 import { stopFacilitator } from "./replicas.ts";
-import { findCalled, forgetOffers } from "./signed-offers.ts";
+import { findCalled, forgetOffers, type SignedOffer } from "./signed-offers.ts";
 import { startServices } from "./start-services.ts";
-import { createVirtualChain, nameSlot, type VirtualChain, type VirtualChains } from "./virtual-chain.ts";
+import { createVirtualChain, getChain, nameSlot, type VirtualChain, type VirtualChains } from "./virtual-chain.ts";
 import { listCalls, nameCalled } from "./virtual-contracts.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 import { chainIds, startMs } from "./wallets.ts";
@@ -61,14 +61,20 @@ export async function simulate(seed: number): Promise<Run> {
   for (const member of members)
     if (server !== undefined) void buyAsMember(member, server, world, chains).then(() => (missing -= 1));
   for (const purchase of purchases) void buy(purchase, ask, world, chains).then(() => (missing -= 1));
-  /** If a payment was sent twice, its older transaction may wait behind a nonce gap until the next payment fills the gap. */
-  const isCharged = (call: ContractCall) => {
+  /**
+   * A payment that was sent twice, or that expired, may leave a transaction behind a nonce gap until the next payment fills the gap: it can
+   * charge nothing any more.
+   */
+  const isOver = (call: ContractCall) => {
     const offer = findCalled(call)?.offer;
-    return offer !== undefined && findTransfers(chains, offer).length > 0;
+    if (offer === undefined) return false;
+    return isExpired(offer) || findTransfers(chains, offer).length > 0;
   };
+  const isExpired = ({ signing, validBefore }: SignedOffer) =>
+    validBefore <= getChain(chains, signing.chain).head().timestamp;
   const countPending = () => {
     const pooled = [...chains.values()].flatMap(({ pool }) => [...pool.values()]);
-    return pooled.filter((each) => !listCalls(each).every(isCharged)).length;
+    return pooled.filter((each) => !listCalls(each).every(isOver)).length;
   };
   const isDone = () => missing === 0 && !isUnrest() && countPending() === 0;
   if (!(await time.run(isDone, startMs + horizonMs)))
