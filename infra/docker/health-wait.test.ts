@@ -53,9 +53,15 @@ it("the wait for health rejects with the failed check and its last response", as
     "gh-facilitator is not healthy; health check `node /app/infra/images/health-check.mjs http http://127.0.0.1:9602/livez`, last response: no answer from http://127.0.0.1:9602/livez: connect ECONNREFUSED. See `docker logs gh-facilitator`.";
   await expect(wait(createEngine([{ health: "starting", output }]), 0)).rejects.toThrow(new Error(line));
   await expect(wait(createEngine([{ health: "unhealthy", output }]), 60)).rejects.toThrow(new Error(line));
-  await expect(wait(createEngine([{ status: "restarting", health: "unhealthy" }]), 60)).rejects.toThrow(
+  await expect(wait(createEngine([{ status: "restarting", health: "unhealthy" }]), 0)).rejects.toThrow(
     /^gh-facilitator is restarting and not healthy; .* it has not responded yet\. See `docker logs gh-facilitator`\.$/,
   );
+});
+
+it("the wait for health survives a restart by the sidecar, but not a container that stays stopped", async () => {
+  const stopped = { status: "exited", health: "unhealthy" };
+  await wait(createEngine([stopped, stopped, { health: "starting" }, { health: "healthy" }]), 60);
+  await expect(wait(createEngine([stopped]), 600)).rejects.toThrow(/^gh-facilitator is exited and not healthy; /);
 });
 
 it("the wait for health accepts a live service that is not ready if acceptsLive is set", async () => {

@@ -16,6 +16,9 @@ type ContainerState = z.output<typeof state>;
 
 const pollMs = 500;
 
+/** How long a container may be stopped in total, because the sidecar restarts the node while `pulumi up` waits for it. */
+const stoppedMaxMs = 10_000;
+
 const responseCharactersMax = 300;
 
 const waitingContainer = z.object({ name: z.string(), wait: z.literal(true), waitTimeout: z.number() });
@@ -48,8 +51,8 @@ export function replaceHealthWait(options: HealthWaitOptions): () => Promise<voi
 /**
  * Waits until a container is healthy or, if that is enough, until its service is live.
  *
- * @throws {Error} if the container is unhealthy or the wait times out: one line with the check, its last response and the command to
- * investigate.
+ * @throws {Error} if the container is unhealthy, stays stopped, or the wait times out: one line with the check, its last response and the
+ * command to investigate.
  */
 export async function waitForHealth(
   { engine, acceptsLive }: HealthWaitOptions,
@@ -63,7 +66,13 @@ export async function waitForHealth(
   };
   // An engine busy building images may take longer than the request timeout.
   const poll = () => read().catch((error: Error) => ({ found: undefined, status: "none", failure: error.message }));
-  const { found, status, failure } = await waitUntil(poll, (seen) => ["healthy", "unhealthy"].includes(seen.status), {
+  let stoppedMs = 0;
+  const isFinal = ({ found, status }: Awaited<ReturnType<typeof poll>>) => {
+    if (status !== "unhealthy" || found?.State.Status === "running") return ["healthy", "unhealthy"].includes(status);
+    stoppedMs += pollMs;
+    return stoppedMs > stoppedMaxMs;
+  };
+  const { found, status, failure } = await waitUntil(poll, isFinal, {
     everyMs: pollMs,
     withinMs: startWithinSeconds * 1_000,
   });
