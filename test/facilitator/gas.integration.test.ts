@@ -10,13 +10,14 @@ const { start } = scene;
 
 const payee = testAccount(2).address;
 
-/** Returns too low a value for the first gas estimate, if it is the only call in its request. */
+/** Returns too low a value for the first gas estimate. */
 function estimateOnce(gas: number): void {
   let isDone = false;
   scene.tap.rule((calls) => {
-    if (isDone || calls.length > 1 || calls[0]?.method !== "eth_estimateGas") return "forward";
+    const estimate = calls.find(({ method }) => method === "eth_estimateGas");
+    if (isDone || estimate === undefined) return "forward";
     isDone = true;
-    return { status: 200, body: JSON.stringify({ jsonrpc: "2.0", id: 0, result: `0x${gas.toString(16)}` }) };
+    return { results: new Map([[estimate.id, `0x${gas.toString(16)}`]]) };
   });
 }
 

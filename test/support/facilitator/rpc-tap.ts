@@ -80,7 +80,7 @@ async function applyRule(
 function replaceResults(answered: string, rule: TapRule): string {
   if (typeof rule !== "object" || !("results" in rule)) return answered;
   const replace = (one: { id: number }) =>
-    rule.results.has(one.id) ? { ...one, result: rule.results.get(one.id) } : one;
+    rule.results.has(one.id) ? { jsonrpc: "2.0", id: one.id, result: rule.results.get(one.id) } : one;
   const responses = JSON.parse(answered) as { id: number } | { id: number }[];
   return JSON.stringify(Array.isArray(responses) ? responses.map(replace) : replace(responses));
 }
