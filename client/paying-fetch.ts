@@ -58,7 +58,8 @@ export type PayingFetchDependencies = Readonly<{
   /** Function that sends the requests; default: the global `fetch`. */
   fetch?: Fetch;
   /**
-   * Reads decimals, the balance and the data for a Permit2 approval before signing, e.g. `tokenReader({ rpcUrl })`. Default: reads nothing.
+   * Reads decimals, the balance and the data for a Permit2 approval before signing; `tokenReader({ rpcUrl })` creates one. Default: reads
+   * nothing.
    */
   tokens?: TokenReader;
   /** Called for each step of each payment. */

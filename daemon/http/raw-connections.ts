@@ -138,7 +138,7 @@ export function pushBackBytes(socket: Socket, bytes: Buffer): void {
 export type SlicedReads = Readonly<{
   /** Passes on the next slices after `mustWait` returned true. */
   next: () => void;
-  /** Passes on about this many bytes, which are cheap to process, in slices of any size. */
+  /** Forwards about this many bytes at a time, in slices of any size: so few are cheap to process. */
   allow: (bytes: number) => void;
   /** Passes on the rest, and from then on all data without slicing it. */
   release: () => void;

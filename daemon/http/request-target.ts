@@ -31,7 +31,7 @@ export function readTarget(request: IncomingMessage): RequestTarget | undefined 
   return { path: url.split("?", 1)[0] ?? "", host: headers.host };
 }
 
-/** Whether there is at most one Host header: of several, each program might pick another (RFC 9112, section 3.2). */
+/** Whether there is at most one Host header: given several, programs might pick different ones (RFC 9112, section 3.2). */
 export function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
   let hosts = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {

@@ -27,7 +27,7 @@ const keyKinds =
 const words = `(?:(?:${keyKinds})[ _-]?key|secret|passw(?:or)?d|passphrase|pwd|(?:key|store)[ _-]?pass|mnemonic|token|credential)s?`;
 const secretWord = String.raw`(?:${inAnyCase(words)}(?![a-z])|${inAnyCase("[_-]pass")}(?![\w-]))`;
 
-/** The end of a name whose value describes the secret instead. */
+/** Name suffixes whose values describe a secret (its file or age) rather than contain it. */
 const descriptionWord =
   "file|path|dir|address|name|version|issuer|audience|decimals|type|size|count|limit|max|min|ms|seconds";
 

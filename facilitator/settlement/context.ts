@@ -33,7 +33,10 @@ export type SettlementContext = Readonly<{
   check: (payment: SignedPayment) => Promise<Rejection | undefined>;
   log: Logger;
   audit?: AuditLog | undefined;
-  /** Receives finished settlements before the ledger does, with the receipts of their mined transactions; after a fault, more than once. */
+  /**
+   * Receives finished settlements before the ledger does, with the receipts of their mined transactions. After a fault, it may receive one
+   * again.
+   */
   recordMined?:
     | ((entries: readonly InFlightSettlement[], receipts: ReadonlyMap<Hex, Receipt>) => Promise<void>)
     | undefined;

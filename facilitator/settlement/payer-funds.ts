@@ -29,7 +29,7 @@ export type CheckedSpending = Disposable &
  */
 export type PayerFunds = ReturnType<typeof createPayerFunds>;
 
-/** Time for which a balance can be reused for more settlements, minus the amounts spent since it was read. */
+/** How long a balance, less the amounts spent since it was read, can be reused for more settlements. */
 const balanceFreshMs = 2_000;
 
 type Account = {

@@ -57,7 +57,7 @@ it("remembers an address that sent a token without retaining the request head it
 const plain = { remoteAddress: "10.0.0.1", forwardedFor: undefined };
 const forwardedInfo = { ...plain, forwardedFor: "198.51.100.7" };
 
-/** Creates the proxy notices, with their log lines and a clock in milliseconds. */
+/** Creates the notices about proxies, and returns the lines they log and a clock in milliseconds. */
 function notices(proxyProtocol: boolean) {
   const lines: string[] = [];
   const clock = { now: 0 };

@@ -31,7 +31,7 @@ export type PlainReadOwner = Readonly<{
   answered: (read: PlainRead, text: string) => void;
   /** Processes as many consecutive responses to the batch's reads as possible and returns how many. */
   answeredRun: (calls: readonly PieceCall[], from: number, answers: TypicalResponses) => number;
-  /** Converts a plain read to a shared read with full state. */
+  /** Converts a read to one that several calls share, with a call's full state. */
   share: (read: PlainRead) => CoalescedRead;
 }>;
 

@@ -118,7 +118,7 @@ export type FastPath = Readonly<{
   heads: FastResponseHeads;
   outbox: Outbox;
   keepHead: KeepMessageHead;
-  /** Passes a connection permanently to node:http, with its unanswered bytes. */
+  /** Hands a connection over to node:http for good, with the bytes that were received but not answered yet. */
   hotRestart: (socket: Socket, unread: Buffer) => void;
 }>;
 

@@ -28,7 +28,7 @@ export type HistorySources = Readonly<{
   pruningOldAfterMs: number;
 }>;
 
-/** The node's last ten minutes and last day, for the page. Kept in memory, so it starts with the process. */
+/** The node's last ten minutes and last day, for the page. Kept in memory, so it is empty after a restart. */
 export type History = Readonly<{
   sample: () => Promise<void>;
   ranges: () => readonly Readonly<{ name: string; spanMs: number; columns: Columns }>[];

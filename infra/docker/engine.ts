@@ -47,7 +47,8 @@ const engineVersion = z.object({ Arch: z.string() });
 /**
  * Queries the engine at `/_ping` and `/version` (Docker Engine API) for its API version and, unless they are configured, for its recommended
  * builder and its architecture. Engines before version 23 recommend no builder and default to the classic one. A remote engine is not
- * queried: it is assumed to use BuildKit, not to support a start interval, and to run amd64, which another architecture must emulate.
+ * queried: it is assumed to use BuildKit, not to support a start interval, and to be amd64 (other architectures run the images under
+ * emulation).
  *
  * @throws {Error} if the engine does not respond.
  */

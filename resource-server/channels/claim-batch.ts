@@ -23,7 +23,7 @@ const claimsMax = 20;
 const parallelMax = 4;
 
 /** Max channels claimed separately per iteration, because their owners can slow each claim down. */
-const separateMax = 50;
+const separateClaimsMax = 50;
 
 /** Rejections by the chain that one of the channels causes; other reasons concern the whole claim, e.g. that its amount is too small. */
 const chainReasons: ReadonlySet<string> = new Set([reason.claimSimulation, reason.claimTransaction]);
@@ -41,7 +41,7 @@ export async function claimAll(
     channels.filter((channel) => !isClaimedSeparately(channel)),
     getBatchKey,
   );
-  const separate = channels.filter(isClaimedSeparately).slice(0, separateMax);
+  const separate = channels.filter(isClaimedSeparately).slice(0, separateClaimsMax);
   const claimedChannels: Channel[] = [];
   for (const batches of [[...sharedBatches.values()].flatMap(splitBatches), separate.map((channel) => [channel])]) {
     const pendingBatches = batches.values();

@@ -163,7 +163,7 @@ function restatesTotal({ requirements }: PaymentClaim): boolean {
   return schemes.find(({ name }) => name === requirements.scheme)?.busy !== undefined;
 }
 
-/** Creates the outcome of a charged claim; its payment stays owned until the delivery ends, unless its claim `isReleased`. */
+/** Creates the outcome of a charged claim; its payment stays claimed until the delivery ends, unless the claim `isReleased`. */
 export function createSoldOutcome(
   { key, response, settlement }: PaymentClaim,
   { ledger, payments }: SaleParts,

@@ -31,7 +31,7 @@ function findStated(text: string, isTable = false): readonly StatedSetting[] {
   return [...line.matchAll(behind)].map(([, key = "", words = ""]) => ({ key, words }));
 }
 
-/** The number that the words start with, in the setting's unit; undefined if they start with something else. */
+/** The number at the start of the text, in the setting's unit; undefined if the text doesn't start with one. */
 function readNumber({ key, words }: StatedSetting): number | undefined {
   const [, count = "", unit] =
     /^(?:default )?(\d[\d,]*|an?|two|three|four|five|ten)(?: (ms|s|second|minute|min|hour|day|week|byte|KiB|MiB|GiB)s?)?(?![\w.])/.exec(

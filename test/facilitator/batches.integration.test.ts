@@ -37,7 +37,7 @@ async function awaitPool(payments: readonly PaymentBody[]): Promise<readonly Poo
   });
 }
 
-/** Starts a facilitator and settles one payment, so that it knows what the token logs. */
+/** Starts a facilitator and settles one payment, so that it has learned which events the token emits. */
 async function start(ledger: string, env: Readonly<Record<string, string>>): Promise<FacilitatorClient> {
   const started = await scene.start(ledger, env);
   expect((await mineUntil(started.settle(await signPayment(scene.chain.token)))).body).toMatchObject({ success: true });

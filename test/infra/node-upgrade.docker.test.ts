@@ -48,7 +48,7 @@ async function resourcesOf(version: string): Promise<readonly PolicyResource[]> 
   );
 }
 
-/** Replaces the running node with one of a version, as `pulumi up` does for containers with changed arguments. */
+/** Replaces the running node with one of the given version, as `pulumi up` does for containers with changed arguments. */
 async function upgradeTo(version: string): Promise<void> {
   const resources = await resourcesOf(version);
   const containers = resources.filter(({ type }) => type.endsWith(":Container")).map(({ name }) => name);

@@ -40,7 +40,7 @@ function createMeans() {
 
 type Means = ReturnType<typeof createMeans>;
 
-/** Starts a watch, and returns a way to wait for its end. */
+/** Starts a watch, and returns a function that waits for its end. */
 type Begin = (means: Means) => Promise<() => PromiseLike<unknown>>;
 
 const ends = (done: Promise<unknown>) => Promise.resolve(() => done);

@@ -128,8 +128,8 @@ export async function buy(purchase: Purchase, ask: Ask, world: World, chains: Vi
       );
       const verdicts = await Promise.all(responses);
       const find = (wanted: Verdict["kind"]) => verdicts.find(({ kind }) => kind === wanted);
-      // Copies are checked separately: a wallet with a toggled verdict may reject one and confirm another, and so may a facilitator, because
-      // another payment may hold the nonce or the balance during only one of the checks. A buyer's own seller settles a confirmed copy,
+      // Copies are checked separately: a contract wallet may reject one and accept the next, and so may a facilitator, because another
+      // payment may hold the nonce or the balance during only one of the checks. A buyer's own seller settles a confirmed copy,
       // whatever became of the others.
       const mayDiffer = isFickle || weather.seller === "direct";
       const isUncertain = mayDiffer && verdicts.some(({ kind }) => kind !== "rejected");

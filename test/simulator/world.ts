@@ -150,7 +150,7 @@ function drawWeather({ pick, chance }: VirtualTime): Omit<Weather, keyof ReturnT
 export type Service<Live> = Readonly<{
   name: string;
   live: () => Readonly<{ process: VirtualProcess; value: Live }> | undefined;
-  /** Takes its process out of service, and kills it after this time. */
+  /** Takes its process out of service, and kills it once `end` resolves. */
   leave: (end: (value: Live) => Promise<void>) => Promise<void>;
 }>;
 

@@ -110,8 +110,8 @@ export class TermEndedError extends Error {
 export const termLifeMs = 4_000;
 
 /**
- * Creates this process's lease on a chain, which lets one replica settle for a term. The term lasts, by the database's clock, while the
- * lease is renewed. Each term has a higher number than the previous one, and every write of the settling replica locks the lease and
+ * Creates this process's lease on a chain, which lets one replica settle for a term. The term lasts as long as the lease is renewed, by the
+ * database's clock. Each term has a higher number than the previous one, and every write of the settling replica locks the lease and
  * compares that number, so that a replica that returns after a partition can write nothing once another has started a term.
  */
 function createSettlerLease({ chainId }: Readonly<{ chainId: number }>, { store }: Pick<StoreDependencies, "store">) {

@@ -28,7 +28,7 @@ export type LedgerDependencies = Readonly<{
   clock: () => number;
   /** Runs first in every transaction that begins, finishes or withdraws; throwing aborts the transaction. */
   guard?: (connection: SqlConnection) => Promise<void>;
-  /** Whether settlements without transactions are kept, as requests of replicas. */
+  /** Whether settlements without transactions are kept: they are requests from other replicas. */
   keepsRequests?: boolean;
 }>;
 

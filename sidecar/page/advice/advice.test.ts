@@ -53,7 +53,7 @@ test("lists next steps and a runbook for every possible fault", () => {
   expect(wrong.map(findRunbook).filter((name) => !runbooks.has(name))).toEqual([]);
 });
 
-/** The steps for a reason of `ConfigReconciled`, as one text. */
+/** The steps for a `ConfigReconciled` reason, as one string. */
 function adviseOnConfig(reason: string): string {
   const found = wrong.filter((one) => one.type === "ConfigReconciled" && one.reason === reason);
   return found.flatMap((one) => listSteps(one, deployment({})).map(({ text }) => text)).join(" ");

@@ -171,7 +171,7 @@ async function restartOrExplain(restart: Restart, context: RestartContext): Prom
 /** First exit status that means that the program was not found, could not be run, or was killed by a signal (POSIX, "Exit Status for Commands"). */
 const shellStatusMin = 126;
 
-/** Whether a failed start command chose its exit status itself, which means that it waited in vain for the node to start. */
+/** Whether a failed start command exited on its own, which means that its wait for the node to start timed out. */
 function isOwnStatus(status = 0): boolean {
   return status > 0 && status < shellStatusMin;
 }

@@ -5,7 +5,7 @@ const textOpcode = 1;
 const pingOpcode = 9;
 const inTwoBytes = 126;
 const longestHead = 4;
-/** A pong without a body, masked as by a client; without a body, any mask is valid. */
+/** A pong without a payload, masked as clients must; without a payload, any mask is valid. */
 const pong = Buffer.from([0x8a, 0x80, 0, 0, 0, 0]);
 
 const none = Buffer.alloc(0);

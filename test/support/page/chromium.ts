@@ -5,7 +5,8 @@ import { afterAll, beforeAll, test } from "vitest";
 import { findProgram } from "../find-program.ts";
 
 /**
- * The headless one comes first: each context of a full Chromium is a window, which costs ten times as much as a status page.
+ * The headless build is preferred: in a full Chromium, each context opens a window, which costs ten times as much as the status page
+ * itself.
  */
 const names = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 
