@@ -9,10 +9,11 @@ import { facilitateChannels } from "./channel-facilitation.ts";
 import { createChannelMetrics } from "./channel-metrics.ts";
 
 /** Opens a seller's channel of 100 units on the chain, with a facilitator that responds to settlements with `answer`. */
-function openDesk(response: Partial<SettleResponse>, log = pino({ level: "silent" })) {
+function openDesk(firstResponse: Partial<SettleResponse>, log = pino({ level: "silent" })) {
   const ledger = openTestChannels(Date.now, { log });
   const chain = { balance: "100", totalClaimed: "0", withdrawRequestedAt: 0, refundNonce: "0" };
   const sentRequests: Record<string, unknown>[] = [];
+  let response = firstResponse;
   const facilitation = {
     verify: async () => ({ isValid: true, payer, extra: { ...chain } }),
     settle: async (payment: PresentedPayment) => {
@@ -38,6 +39,7 @@ function openDesk(response: Partial<SettleResponse>, log = pino({ level: "silent
   return {
     pay,
     settle,
+    respond: (next: Partial<SettleResponse>) => (response = next),
     sentRequests,
     chain,
     ledger,
@@ -93,6 +95,40 @@ test("charges a sale once when a killed process's settlement is retried after an
     extra: { chargedAmount: "10" },
   });
   expect(await desk.ledger.find(id), "charged once").toMatchObject({ charged: 30n, voucher: { max: 30n } });
+});
+
+/** Adds a deposit to a voucher. */
+function withDeposit({ sent }: PresentedPayment): PresentedPayment {
+  const erc3009Authorization = {
+    validAfter: "0",
+    validBefore: "9999999999",
+    salt: "1",
+    signature: `0x${"12".repeat(65)}`,
+  };
+  const deposit = { amount: "100", authorization: { erc3009Authorization } };
+  return { sent: { ...sent, payload: { ...sent.payload, type: "deposit", deposit } } };
+}
+
+test.each([
+  ["invalid_exact_evm_nonce_already_used", { success: true, extra: { chargedAmount: "10" } }],
+  ["invalid_batch_settlement_evm_deposit_simulation_failed", { success: true, extra: { chargedAmount: "10" } }],
+  ["settlement_pending", { success: false, errorReason: "settlement_pending" }],
+])("a retried deposit rejected with %s was charged by the killed process", async (errorReason, retried) => {
+  await using desk = openDesk({ success: true });
+  const payment = withDeposit(sign("voucher", 10n));
+  await desk.ledger.observe(
+    { id, network: "eip155:1672", config },
+    { balance: 100n, totalClaimed: 0n, withdrawRequestedAt: 0, refundNonce: 0n },
+  );
+  expect(await desk.settle(payment, "killed")).toMatchObject({ success: true });
+  desk.respond({ success: false, errorReason });
+  expect(await desk.settle(payment, "killed")).toMatchObject(retried);
+  const next = withDeposit(sign("voucher", 20n));
+  expect(await desk.settle(next, "next"), "a deposit that was not charged").toMatchObject({
+    success: false,
+    errorReason,
+  });
+  expect(await desk.ledger.find(id)).toMatchObject({ charged: 10n });
 });
 
 test("continues from the chain's claimed total if it exceeds the ledger's charges, and logs channel-claimed-elsewhere", async () => {

@@ -3,6 +3,7 @@ import { readReportedState } from "#x402/batch-settlement/channel-states.ts";
 import type { BuyerPayload } from "#x402/batch-settlement/payload.ts";
 import { readChainId } from "#x402/batch-settlement/voucher.ts";
 import type { Hex } from "#x402/hex.ts";
+import { readSettleState } from "#x402/payment-result.ts";
 import { reason, type Rejection } from "#x402/reason.ts";
 import type { PresentedPayment } from "../facilitators/facilitation.ts";
 import type { ChannelAuthorizer } from "./channel-authorizer.ts";
@@ -37,14 +38,20 @@ export async function settleChannelPayment(
   const { network } = requirements;
   const price = payment.sent.accepted.amount;
   let reportedResponse: SettleResponse = { success: true, transaction: "", network, payer: config.payer, amount: "" };
-  if (read.type === "deposit") {
-    reportedResponse = await settle(payment, { ...requirements, amount: price });
-    if (!reportedResponse.success) return reportedResponse;
-    await observe({ id, config, network }, reportedResponse, ledger);
-  }
   const amount = BigInt(requirements.amount);
   const { maxClaimableAmount: max, signature } = voucher;
   const chargedBefore = max - BigInt(price);
+  if (read.type === "deposit") {
+    const response = await settle(payment, { ...requirements, amount: price });
+    if (response.success) {
+      reportedResponse = response;
+      await observe({ id, config, network }, response, ledger);
+    } else {
+      // A facilitator that no longer has the deposit's outcome rejects it: by then, the sale may have been charged.
+      const known = readSettleState(response) === "rejected" && amount > 0n ? await ledger.find(id) : undefined;
+      if (known === undefined || !isChargedBefore(known, chargedBefore)) return response;
+    }
+  }
   const isCharged =
     amount === 0n || (await ledger.charge(id, { before: chargedBefore, amount, max, signature: signature as Hex }));
   if (isCharged) metrics.addUnclaimed({ network, config }, amount);

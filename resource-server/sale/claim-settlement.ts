@@ -84,8 +84,8 @@ export async function settleClaim(
  * the nonce as used, the payment counts as settled only if it reported a transaction before and reports none now, because it then missed
  * its own receipt. If it never reported a transaction, it may not have sent one; and any transaction that it reports now must have failed,
  * because the payer used the nonce elsewhere. If the facilitator reports a duplicate with the same transaction as before, it settled this
- * claim before it tracked owners. Neither counts for a payment through a channel, which this seller has not charged yet: only its deposit
- * was made.
+ * claim before it tracked owners. Neither counts for a payment through a channel: only its deposit was made, and the channel's ledger knows
+ * whether it was charged.
  */
 export async function resumeClaim(
   claim: PaymentClaim,
