@@ -60,7 +60,7 @@ export function createPaymentChecks(
   const recentVerdicts = createRecentVerdicts(limits, { monotonicMs });
   const reservations = createReservations(limits, { clock });
   const askWallet = createWalletCheck(limits, { monotonicMs });
-  const nonces = createNonceChecks({ gas });
+  const nonces = createNonceChecks({ gas, clock });
   const chainFor = ({ waiting }: Caller) => chainAt({ line: "verifying", caller: "", ...waiting });
   const checkWallet = (payment: WalletSignedPayment, caller: Caller): Promise<Rejection | undefined> =>
     askWallet(payment, chainFor(caller));
@@ -112,7 +112,6 @@ export function createPaymentChecks(
     releaseReservation: reservations.release,
     /** Learns from a settled payment whether its token rejects used nonces; without an answer from the node, from a later one. */
     recordSettled: (payment: SignedPayment): void => {
-      if (rejectTime(payment.authorization, clock()) !== undefined) return;
       nonces.observeSettled(payment, chainAt({ line: "verifying", caller: "" })).catch((error: unknown) => {
         if (!(error instanceof ChainError)) throw error;
       });

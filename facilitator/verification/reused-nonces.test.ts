@@ -37,7 +37,7 @@ function createNode({
   return { asked, chain: chain as unknown as Chain };
 }
 
-const createChecks = () => createNonceChecks({ gas: { most: () => 200_000n } });
+const createChecks = (nowMs = 0) => createNonceChecks({ gas: { most: () => 200_000n }, clock: () => nowMs });
 
 test("reads the nonce of each payment until its token rejected a settled one", async () => {
   const [checks, node] = [createChecks(), createNode()];
@@ -57,6 +57,12 @@ test.each([
 ] as const)("keeps reading nonces of a token that %s", async (_, state) => {
   const checks = createChecks();
   await checks.observeSettled(payment, createNode(state).chain);
+  expect(await checks.isReused(payment, createNode().chain)).toBe(true);
+});
+
+test("learns nothing from a payment that may have expired by the chain's clock", async () => {
+  const checks = createChecks(Number(validBefore) * 1_000 - 45_000);
+  await checks.observeSettled(payment, createNode().chain);
   expect(await checks.isReused(payment, createNode().chain)).toBe(true);
 });
 
