@@ -35,7 +35,7 @@ describe("the condition of recent calls", () => {
       "overloaded",
       [ended("node", 100), ended("overload", 30), ended("failed", 2)],
       "Overloaded",
-      "30 of 132 calls of the last 60 s were rejected: overloaded. Check whether this process lacks CPU (GatewayResponsive), and whether the node is slow (gatehouse_gateway_node_duration_seconds).",
+      "30 of 132 calls of the last 60 s were rejected: overloaded. Check whether this process lacks CPU (GatewayResponsive), whether the node is slow (gatehouse_gateway_node_duration_seconds), and whether overload.heavyParallel is too low for the callers' heavy calls (gatehouse_gateway_calls_queued).",
     ],
   ] as const)("%s", (_, calls, reason, message) => {
     expect(judge(calls)).toMatchObject({ reason, message });

@@ -107,7 +107,7 @@ export function deriveCallsCondition(
       type,
       status: "False",
       reason: "Overloaded",
-      message: `${recent.shed} of ${recent.calls} calls of the last ${seconds} s were rejected: overloaded. Check whether this process lacks CPU (GatewayResponsive), and whether the node is slow (gatehouse_gateway_node_duration_seconds).`,
+      message: `${recent.shed} of ${recent.calls} calls of the last ${seconds} s were rejected: overloaded. Check whether this process lacks CPU (GatewayResponsive), whether the node is slow (gatehouse_gateway_node_duration_seconds), and whether overload.heavyParallel is too low for the callers' heavy calls (gatehouse_gateway_calls_queued).`,
     };
   }
   const successShare = `${recent.calls - lost} of ${recent.calls} calls of the last ${seconds} s were served.`;

@@ -83,6 +83,10 @@ class BatchGate implements CallGate {
     return this.#waiting.size > 0;
   }
 
+  get isWaitingForOwn(): boolean {
+    return this.#slots > 0;
+  }
+
   onResume(resume: () => void): void {
     this.#resumed = resume;
   }
@@ -114,7 +118,7 @@ class BatchGate implements CallGate {
   }
 
   wait(request: QueueRequest, resume: (mayEnter: boolean) => void): (() => void) | undefined {
-    if (this.#slots === 0 && this.#leaveQueue === undefined) {
+    if (!this.isWaitingForOwn && this.#leaveQueue === undefined) {
       this.#leaveQueue = this.#gate.wait(request, (mayEnter) => this.#resume(mayEnter));
       if (this.#leaveQueue === undefined) return undefined;
     }

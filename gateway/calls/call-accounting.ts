@@ -39,7 +39,7 @@ export class CallAccounting {
   readonly hasPaidBytes: boolean;
   /** How the calls of a batch reach the node together; undefined for a single call. */
   batch: Readonly<{ sender: NodeSender; gate: CallGate }> | undefined;
-  /** Whether a call waited for a slot in vain: the message's other calls must not wait that long again. */
+  /** Whether a call waited for a slot in vain: the message's other calls wait only for calls of their own batch. */
   hasGivenUp = false;
   /** Units that the batch's calls have paid for node time, minus those for time up to `#countedTo`. */
   #paidUnits = 0;

@@ -156,19 +156,24 @@ function waitOrReject(
   const { account } = record;
   const { key, tier, policy, context } = account;
   const { overload } = policy.settings;
-  const { retryAfterSeconds: seconds } = overload;
+  const { retryAfterSeconds: seconds, waitMs } = overload;
   const reject = () =>
     rejection === "concurrency"
       ? record.rejectTemporarily(tooManyCalls(tier.concurrency, seconds), seconds, rejection)
       : record.rejectTemporarily(rpcErrors.overload, seconds, "overload");
-  if (rejection === "overload" || account.hasGivenUp) return reject();
+  if (rejection === "overload" || (account.hasGivenUp && !gate.isWaitingForOwn)) return reject();
   const runCall = () => {
     // Responses that arrived while the call waited may have put the caller into debt.
     const debtMs = context.limiter.debtMs(key, tier);
     return debtMs === undefined ? retry() : record.rejectRate(debtMs);
   };
+  const now = context.now();
+  if (rejection === "concurrency") record.queuedAt = now;
+  // A heavy call that has waited for its caller's other calls waits for other callers' heavy calls only in the remaining time.
+  const remainingMs = waitMs - (now - (record.queuedAt ?? now));
   const flow = new LateFlow();
-  const leaveQueue = gate.wait({ reason: rejection, caller: key, tier, overload }, (mayEnter) => {
+  const request = { reason: rejection, caller: key, tier, overload, waitMs: remainingMs };
+  const leaveQueue = gate.wait(request, (mayEnter) => {
     account.hasGivenUp ||= !mayEnter;
     flow.begin(mayEnter ? runCall : reject);
   });

@@ -47,6 +47,8 @@ export class CallRecord implements NodeRead {
   /** The gate that admitted the call to the node, and the time of admission; undefined if the call did not go there. */
   gate: CallGate | undefined;
   requestedAt = 0;
+  /** Time when the call started to wait for its caller's other calls; undefined if it did not have to. */
+  queuedAt: number | undefined;
   /** Time when a streamed response started; after that, its reader sets the pace. */
   #beganAt: number | undefined;
   readonly #client: ResponseSink;

@@ -13,11 +13,12 @@ function startGate(bounds: Readonly<Record<string, number>> = {}, loopDelayMs = 
     overload: bounds,
   });
   const gate = new LoadGate(testSettings().upstream, { loopDelayMs: () => loopDelayMs });
+  const waitMs = 60_000;
   return {
     enter: (caller: string, costUnits = light) => gate.enter(caller, tiers["public"]!, costUnits, overload),
     leave: (caller: string, costUnits = light) => gate.leave(caller, costUnits, overload),
     wait: (reason: "concurrency" | "heavy", caller: string, proceed: () => void) =>
-      gate.wait({ reason, caller, tier: tiers["public"]!, overload }, proceed),
+      gate.wait({ reason, caller, tier: tiers["public"]!, overload, waitMs }, proceed),
     callsInFlight: () => gate.callsInFlight,
   };
 }
@@ -88,6 +89,46 @@ describe("the load gate", () => {
     leave("a");
     await Promise.resolve();
     expect(entered).toEqual(["b ", "a "]);
+  });
+
+  it("gives the heavy slot that a caller at its own limit frees to another caller's waiting call", async () => {
+    const { enter, leave, wait } = startGate({ heavyParallel: 1 });
+    const order: string[] = [];
+    enter("a", heavy);
+    enter("a");
+    wait("concurrency", "a", () => order.push(`a ${enter("a", heavy) ?? "entered"}`));
+    wait("heavy", "b", () => order.push(`b ${enter("b", heavy) ?? "entered"}`));
+    await Promise.resolve();
+    leave("a", heavy);
+    await Promise.resolve();
+    expect(order).toEqual(["a heavy", "b entered"]);
+  });
+
+  it("serves each heavy call under its own policy: a hot-reloaded limit does not apply to those that wait", async () => {
+    const [before, after] = [1, 2].map((heavyParallel) => testSettings({ overload: { heavyParallel } }).overload);
+    const tier = testSettings({ tiers: { public: limitlessTier } }).tiers["public"]!;
+    const gate = new LoadGate(testSettings().upstream, { loopDelayMs: () => 0 });
+    const attempts: string[] = [];
+    const request = (caller: string, overload = before!) => {
+      const rejection = gate.enter(caller, tier, heavy, overload);
+      attempts.push(`${caller} ${rejection ?? "entered"}`);
+      // Bounds the attempts, so that a gate that serves and queues the call forever fails.
+      if (rejection !== "heavy" || attempts.length > 10) return;
+      const queued = { reason: rejection, caller, tier, overload, waitMs: 60_000 };
+      gate.wait(queued, () => request(caller, overload));
+    };
+    request("a");
+    request("b");
+    request("c", after);
+    await Promise.resolve();
+    expect(attempts).toEqual(["a entered", "b heavy", "c heavy", "c entered"]);
+    for (const [caller, overload] of [
+      ["a", before!],
+      ["c", after!],
+    ] as const)
+      gate.leave(caller, heavy, overload);
+    await Promise.resolve();
+    expect(attempts.slice(4)).toEqual(["b entered"]);
   });
 
   it("rejects heavy calls under load while light ones continue", () => {

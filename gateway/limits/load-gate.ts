@@ -10,10 +10,13 @@ export type QueueRequest = Readonly<{
   caller: string;
   tier: Tier;
   overload: PolicySettings["overload"];
+  waitMs: number;
 }>;
 
 /** Admits calls to the node, or queues them. */
 export type CallGate = Readonly<{
+  /** Whether rejected calls wait only for calls of their own batch, without a timeout. */
+  isWaitingForOwn: boolean;
   /**
    * Admits a call, or returns the reason for its rejection: also `concurrency` while other calls from the caller are waiting.
    * {@link CallGate.leave} must be called once for each admitted call.
@@ -26,23 +29,32 @@ export type CallGate = Readonly<{
   ) => LoadRejection | undefined;
   leave: (caller: string, costUnits: number, overload: PolicySettings["overload"]) => void;
   /**
-   * Queues a rejected call. `proceed` is called once: when the call may enter, or with false after `overload.waitMs`. Returns a function
-   * that leaves the queue, or undefined if the queue is full.
+   * Queues a rejected call. `proceed` is called once: when the call may enter, or with false after `waitMs`. Returns a function that
+   * leaves the queue, or undefined if the queue is full.
    */
   wait: (request: QueueRequest, proceed: (mayEnter: boolean) => void) => (() => void) | undefined;
 }>;
 
-type QueuedCall = Readonly<{ call: Readonly<{ caller: string }>; concurrency: number; proceed: () => void }>;
+type QueueName = QueueRequest["reason"];
+
+/** A waiting call, with the limits of its own policy: after a hot reload, they may differ from those of other calls. */
+type QueuedCall = Readonly<{
+  call: Readonly<{ caller: string }>;
+  concurrency: number;
+  heavyParallel: number;
+  proceed: () => void;
+}>;
 
 /** Counts the in-flight calls to the node, in total and per caller, and sheds load before overload. */
 export class LoadGate implements CallGate {
+  readonly isWaitingForOwn = false;
   readonly #bounds: QueueBounds;
   readonly #loopDelayMs: () => number;
   readonly #byCaller = new KeyCounts();
   /** Calls that wait for their caller's other calls, and heavy calls that wait for any heavy call. */
   readonly #queues = { concurrency: new FairQueue<QueuedCall>(), heavy: new FairQueue<QueuedCall>() };
-  /** The caller being served: its next call takes precedence over its other queued calls. */
-  #served: string | undefined;
+  /** The caller being served: its next call takes precedence over other calls in the same queue. */
+  #served: Readonly<{ caller: string; queue: QueueName }> | undefined;
   #calls = 0;
   #heavyCalls = 0;
 
@@ -72,12 +84,14 @@ export class LoadGate implements CallGate {
     costUnits: number,
     overload: PolicySettings["overload"],
   ): LoadRejection | undefined {
-    const isServed = this.#served === caller;
-    if ((!isServed && this.hasWaiting(caller)) || this.#byCaller.get(caller) >= tier.concurrency) return "concurrency";
+    const servedFrom = this.#served?.caller === caller ? this.#served.queue : undefined;
+    const mustQueue = servedFrom === undefined && this.hasWaiting(caller);
+    if (mustQueue || this.#byCaller.get(caller) >= tier.concurrency) return "concurrency";
     if (this.#calls >= overload.callsInFlight) return "overload";
     if (costUnits >= overload.heavyCostUnits) {
       if (this.#calls >= overload.heavyCallsInFlight || this.#loopDelayMs() > overload.loopDelayMs) return "overload";
-      const mustWait = !isServed && this.#queues.heavy.size > 0;
+      // A caller that keeps its concurrency used up must not keep every heavy slot that it frees.
+      const mustWait = servedFrom !== "heavy" && this.#queues.heavy.size > 0;
       if (mustWait || this.#heavyCalls >= overload.heavyParallel) return "heavy";
       this.#heavyCalls += 1;
     }
@@ -89,15 +103,16 @@ export class LoadGate implements CallGate {
 
   leave(caller: string, costUnits: number, overload: PolicySettings["overload"]): void {
     this.#calls -= 1;
-    if (costUnits >= overload.heavyCostUnits) this.#heavyCalls -= 1;
+    const isHeavy = costUnits >= overload.heavyCostUnits;
+    if (isHeavy) this.#heavyCalls -= 1;
     this.#byCaller.decrease(caller);
     // Waiting calls are served only after the current response has been delivered.
     if (this.hasWaiting(caller)) queueMicrotask(() => this.#serve(caller));
-    if (this.#queues.heavy.size > 0) queueMicrotask(() => this.#serveHeavy(overload));
+    if (isHeavy || this.#queues.heavy.sizeOf(caller) > 0) queueMicrotask(() => this.#serveHeavy());
   }
 
   wait(
-    { reason, caller, tier: { concurrency }, overload }: QueueRequest,
+    { reason, caller, tier: { concurrency }, overload: { heavyParallel }, waitMs }: QueueRequest,
     proceed: (mayEnter: boolean) => void,
   ): (() => void) | undefined {
     const queue = this.#queues[reason];
@@ -110,11 +125,11 @@ export class LoadGate implements CallGate {
       leaveQueue();
       proceed(mayEnter);
     };
-    const queuedCall = { call: { caller }, concurrency, proceed: () => end(true) };
-    const timer = setTimeout(end, overload.waitMs, false).unref();
+    const queuedCall = { call: { caller }, concurrency, heavyParallel, proceed: () => end(true) };
+    const timer = setTimeout(end, waitMs, false).unref();
     queue.add(queuedCall);
     // It may have to wait only because it is behind calls whose callers are at their own limits.
-    if (reason === "heavy") queueMicrotask(() => this.#serveHeavy(overload));
+    if (reason === "heavy") queueMicrotask(() => this.#serveHeavy());
     return leaveQueue;
   }
 
@@ -124,22 +139,22 @@ export class LoadGate implements CallGate {
     for (let next = queue.first(caller); next !== undefined; next = queue.first(caller)) {
       if (this.#byCaller.get(caller) >= next.concurrency) return;
       queue.delete(next);
-      this.#proceed(next);
+      this.#proceed(next, "concurrency");
     }
   }
 
-  #serveHeavy({ heavyParallel }: PolicySettings["overload"]): void {
+  #serveHeavy(): void {
     const queue = this.#queues.heavy;
-    const mayServe = (caller: string) => this.#byCaller.get(caller) < (queue.first(caller)?.concurrency ?? 0);
-    while (this.#heavyCalls < heavyParallel) {
-      const next = queue.next(mayServe);
-      if (next === undefined) return;
-      this.#proceed(next);
-    }
+    const mayServe = (caller: string) => {
+      const first = queue.first(caller);
+      if (first === undefined || this.#heavyCalls >= first.heavyParallel) return false;
+      return this.#byCaller.get(caller) < first.concurrency;
+    };
+    for (let next = queue.next(mayServe); next !== undefined; next = queue.next(mayServe)) this.#proceed(next, "heavy");
   }
 
-  #proceed({ call, proceed }: QueuedCall): void {
-    this.#served = call.caller;
+  #proceed({ call: { caller }, proceed }: QueuedCall, queue: QueueName): void {
+    this.#served = { caller, queue };
     proceed();
     this.#served = undefined;
   }
