@@ -38,7 +38,8 @@ describe("buildForwardedHeaders", () => {
     "CF-Access-Authenticated-User-Email CF-IPCountry X-WebAuth-User X-Authenticated-User X-Script-Name X-URL-Scheme Front-End-Https " +
     "X-Envoy-External-Address X-Azure-ClientIP X-Azure-SocketIP Fly-Client-IP X-AppEngine-User-IP X-Vercel-Forwarded-For X-Host " +
     "X-SSL-Client-S-DN X-SSL-Client-Verify SSL-Client-Subject-DN X-Client-Cert Remote-User X-Remote-User X-Middleware-Subrequest " +
-    "X-HTTP-Method-Override X-Method-Override X-Original-Forwarded-For X-Forwarded-For X-Forwarded-Port Forwarded X-Real-IP " +
+    "Client-Cert Client-Cert-Chain X-ARR-ClientCert X-Amzn-Mtls-Clientcert X-Amzn-Mtls-Clientcert-Subject X-Apigateway-Api-Userinfo " +
+    "X-Endpoint-Api-Userinfo X-HTTP-Method-Override X-Method-Override X-Original-Forwarded-For X-Forwarded-For X-Forwarded-Port Forwarded X-Real-IP " +
     "PAYMENT-SIGNATURE X-PAYMENT Connection Keep-Alive TE Upgrade Proxy-Authorization Range If-None-Match Expect tracestate";
   it.each(keptHeaders.split(" "))("drops the client's %s", (name) => {
     const headers = forward(new Headers({ [name]: "6.6.6.6=1" }), origin);

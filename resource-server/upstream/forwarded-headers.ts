@@ -20,8 +20,8 @@ const removedHeaders = new Set(
     "client-ip fastly-client-ip fly-client-ip forwarded front-end-https proxy-client-ip true-client-ip wl-proxy-client-ip",
     "x-client-ip x-cluster-client-ip x-forwarded x-host x-nf-client-connection-ip x-originating-ip x-proxyuser-ip x-real-ip",
     "x-scheme x-script-name x-url-scheme x-vercel-forwarded-for",
-    // A client's certificate, for which a proxy vouches after checking it.
-    "x-client-cert",
+    // A client's certificate (RFC 9440) and identity, for which a proxy vouches after checking them.
+    "client-cert client-cert-chain x-apigateway-api-userinfo x-arr-clientcert x-client-cert x-endpoint-api-userinfo",
     // Headers that override the request.
     "x-http-method x-http-method-override x-method-override x-middleware-subrequest x-rewrite-url",
     // Conditions and ranges, because the whole response is sold.
@@ -31,7 +31,7 @@ const removedHeaders = new Set(
 
 /** Headers in which proxies forward the origin, a client's certificate, and the identity that they checked. */
 const withheldPrefix = new RegExp(
-  "^(?:cf|cloudfront|remote|tailscale|(?:x-)?ssl-client|x-(?:amzn-oidc|appengine|auth-request|authenticated|azure|envoy|forwarded|" +
+  "^(?:cf|cloudfront|remote|tailscale|(?:x-)?ssl-client|x-(?:amzn-(?:oidc|mtls)|appengine|auth-request|authenticated|azure|envoy|forwarded|" +
     "goog-authenticated|goog-iap|ms-client|original|remote|webauth))-",
 );
 
