@@ -84,9 +84,8 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
       const height = await readHeight(rpc, options.url, signal);
       const nowMs = clock.monotonicMs();
       const answeredLateMs = eventLoop.lateMs();
-      const isFirst = health.answers === 0 || health.failure !== undefined;
       const answeredAtMs = clock.wallMs();
-      const isDetailed = isFirst || (health.answers + 1) % checksBetweenDetails === 0;
+      const isDetailed = needsDetails(health);
       // A restart or a replacement of the node may go unnoticed between two checks. The chain decides whether the gateway queries the node
       // at all, and the version determines what is written, so both are queried every time (the version only from a node that reports it).
       const { binaryVersion } = health;
@@ -95,15 +94,16 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
         isDetailed || binaryVersion !== undefined ? readVersion(rpc, binaryVersion, signal) : {},
       ]);
       const known = isDetailed ? await readDetails(rpc, signal) : {};
-      const blockMs = isDetailed ? await readBlockMs(height, rpc, signal) : undefined;
       const latencyMs = Math.max(0, nowMs - startMs - (answeredLateMs - lateMs));
       const before = followChain(health, chainId, nowMs);
       // The node is on a different chain than before; it may have changed between the two queries.
       const last = before === health ? height : await readHeight(rpc, options.url, signal);
+      const blockMs = isDetailed ? await readBlockMs(last, rpc, signal) : undefined;
       dependencies.heights.add({ atMs: answeredAtMs, value: last });
       const answered = countResponse(before, { height: last, latencyMs, nowMs }, options);
       const found = { ...answered, answeredAtMs, chainId, ...known, ...version };
-      return withBlockTime(blockMs, found, { monotonicMs: nowMs, wallMs: answeredAtMs }, options);
+      const time = { monotonicMs: nowMs, wallMs: answeredAtMs };
+      return isDetailed ? withBlockTime(blockMs, found, time, options) : found;
     } catch (error) {
       if (signal.aborted) return health;
       if (!(error instanceof RpcFailure)) throw error;
@@ -144,6 +144,11 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
   };
 }
 
+/** Returns whether the next check is the first one after the start or a failure, or one of the regular ones that query details. */
+function needsDetails({ answers, failure }: RpcState): boolean {
+  return answers === 0 || failure !== undefined || (answers + 1) % checksBetweenDetails === 0;
+}
+
 /** Creates a function that returns the state for the node's current chain. Heights on the expected chain are retained while the node is on another chain. */
 function createChainFollower(
   options: Pick<HealthWatchOptions, "chainId">,
@@ -156,7 +161,10 @@ function createChainFollower(
   };
 }
 
-/** Adds what the latest block's timestamp shows: at the first check, whether the chain was idle; always, whether the clock is wrong. */
+/**
+ * Adds what the latest block's timestamp shows: at the first check, whether the chain was idle; always, whether the clock is wrong, which is
+ * unknown without a timestamp.
+ */
 function withBlockTime(
   blockMs: number | undefined,
   found: RpcState,
@@ -164,7 +172,7 @@ function withBlockTime(
   { staleAfterMs }: Pick<HealthWatchOptions, "staleAfterMs">,
 ): RpcState {
   const { height, answers } = found;
-  if (blockMs === undefined || height === undefined) return found;
+  if (blockMs === undefined || height === undefined) return { ...found, clockDifference: "" };
   const wasIdle = answers === 1 && now.wallMs - blockMs > staleAfterMs;
   const clockDifference = explainClockDifference(blockMs, found, now);
   return { ...found, clockDifference, ...(wasIdle ? { idleAt: height } : {}) };

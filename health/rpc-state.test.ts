@@ -1,6 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { deriveRpcConditions, deriveHealthInfo } from "./rpc-conditions.ts";
-import { findFaults, isResponding, type NodeInfo, type RpcState, type RpcCheckFailure } from "./rpc-state.ts";
+import {
+  findFaults,
+  isResponding,
+  resetForChain,
+  type NodeInfo,
+  type RpcState,
+  type RpcCheckFailure,
+} from "./rpc-state.ts";
 import { createObservation } from "./observation.ts";
 
 const limits = { url: "http://127.0.0.1:8545", chainId: 7, staleAfterMs: 30_000 };
@@ -45,6 +52,16 @@ describe("the result of an RPC check", () => {
     expect(findFaults(check({ answers: 2, ...health }, {}, 100_000))).toEqual([
       { reason, message: expect.stringMatching(/\.$/) as string },
     ]);
+  });
+});
+
+describe("a change of the chain", () => {
+  it("drops what a block of either chain showed about the clock", () => {
+    const clockDifference = " The timestamp of block 5 was 90 s in the future.";
+    const known = { answers: 2, height: 5, clockDifference };
+    const other = { answers: 3, height: 7, clockDifference };
+    expect(resetForChain(other, known, 1_000)).toMatchObject({ height: 5, clockDifference: "" });
+    expect(resetForChain(other, undefined, 1_000)).toMatchObject({ answers: 3, clockDifference: "" });
   });
 });
 

@@ -27,7 +27,7 @@ export type RpcState = Readonly<{
   cadence?: BlockCadence;
   /** Height at the first check, if its block's own timestamp was then so old that the chain was idle before the watch started. */
   idleAt?: number;
-  /** Sentence about a difference between this machine's clock and a recent block's timestamp; empty if they agree. */
+  /** Sentence about a difference between this machine's clock and the timestamp of the last block read; empty if they agree. */
   clockDifference?: string;
   /** Last check of the references; absent if none are configured. */
   reference?: ReferenceCheck;
@@ -101,7 +101,7 @@ export function resetForChain(before: RpcState, known: RpcState | undefined, now
     ...rest
   } = before;
   const pace = known?.pace && { ...known.pace, atMs: nowMs, wasUnreachable: true };
-  return { ...known, ...rest, ...(pace && { pace }) };
+  return { ...known, ...rest, clockDifference: "", ...(pace && { pace }) };
 }
 
 /** Counts a failed check. The known state is kept, so that "since" times continue. */

@@ -47,12 +47,12 @@ test.each([
   [
     "a day behind",
     dayMs,
-    /^Height is \d+\. Its timestamp is 86\d{3} s in the future: this machine's clock is behind \(run timedatectl set-ntp true\), or the block producers' is ahead\.$/,
+    /^Height is \d+\. The timestamp of block \d+ was 86\d{3} s in the future: this machine's clock is behind \(run timedatectl set-ntp true\), or the block producers' is ahead\.$/,
   ],
   [
     "a day ahead",
     -dayMs,
-    /^Height is \d+\. Its timestamp was 86\d{3} s old when it arrived: this machine's clock is ahead \(run timedatectl set-ntp true\), or the node is catching up\.$/,
+    /^Height is \d+\. Block \d+ was already 86\d{3} s old when it arrived, according to its timestamp: this machine's clock is ahead \(run timedatectl set-ntp true\), or the node is catching up\.$/,
   ],
 ])("reports a clock that is %s of the blocks' timestamps", async (_, offsetMs, expected) => {
   const timestamp = () => `0x${Math.floor((Date.now() + offsetMs) / 1_000).toString(16)}`;
@@ -66,6 +66,16 @@ test.each([
     reason: "Advancing",
     message: expect.stringMatching(expected) as string,
   });
+});
+
+test("drops what a block showed about the clock once the node no longer returns blocks", async () => {
+  let block: unknown = { timestamp: `0x${Math.floor((Date.now() + dayMs) / 1_000).toString(16)}` };
+  await using node = await serve(respondToRpc({ ...good, eth_blockNumber: rising, eth_getBlockByNumber: () => block }));
+  await using health = watch(node.url);
+  const message = () => health.board.get("HeightAdvancing")?.message ?? "";
+  await readUntil(message, (text) => text.includes("timestamp"));
+  block = null;
+  expect(await readUntil(message, (text) => !text.includes("timestamp"))).toMatch(/^Height is \d+\.$/);
 });
 
 test("reports no clock for recent blocks, and none for the old blocks of a node that syncs", async () => {
