@@ -10,6 +10,19 @@ test.each([
   ["SELF_SIGNED_CERT_IN_CHAIN", "self-signed certificate in certificate chain", "add the server's CA to the URL"],
   ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "unable to verify the first certificate", "add the server's CA to the URL"],
   ["53300", "sorry, too many clients already", "close other connections, or raise the server's max_connections"],
+  [
+    "ERR_TLS_CERT_ALTNAME_INVALID",
+    "Hostname/IP does not match certificate's altnames",
+    "correct the host in the URL: the server's certificate is for another host",
+  ],
+  ["CERT_HAS_EXPIRED", "certificate has expired", "renew the server's certificate, or correct this machine's clock"],
+  ["CERT_NOT_YET_VALID", "certificate is not yet valid", "renew the server's certificate, or correct this machine's"],
+  ["57014", "canceling statement due to statement timeout", "check the server's log, load and free disk space"],
+  [undefined, "Query read timeout", "check the server's log, load and free disk space"],
+  ["53100", "could not extend file: No space left on device", "check the server's log, load and free disk space"],
+  ["25006", "cannot execute INSERT in a read-only transaction", "correct the host in the URL: the server must be the"],
+  ["57P03", "the database system is starting up", "check the server's log"],
+  ["EPIPE", "write EPIPE", "check that the server is running and reachable from here"],
   [undefined, "timeout expired", "check that the server is running and reachable from here"],
 ])("explains what to do about %s %s", (code, message, remedy) => {
   const text = explainPostgresFailure(Object.assign(new Error(message), { code }), location);

@@ -18,12 +18,18 @@ type Remedy = readonly [pattern: RegExp, advise: (location: DatabaseLocation) =>
 const remedies: readonly Remedy[] = [
   [/no encryption|SSL off/, () => "add ?sslmode=verify-full to the URL: the server requires TLS"],
   [/does not support SSL/, () => "remove sslmode from the URL, or enable TLS on the server"],
+  [/^ERR_TLS_CERT_ALTNAME_INVALID/, () => "correct the host in the URL: the server's certificate is for another host"],
+  [/^CERT_(HAS_EXPIRED|NOT_YET_VALID)/, () => "renew the server's certificate, or correct this machine's clock"],
   [/_CERT|_SIGNATURE|ERR_TLS_/, () => "add the server's CA to the URL: sslrootcert=<path of its PEM file>"],
   [/^28P01|password must be a string/, () => "correct the user and password in the URL"],
   [/^28000/, ({ user }) => `permit user ${user} in the server's pg_hba.conf, or correct the user in the URL`],
   [/^3D000/, (location) => `run ${formatCreation(location)}, or correct the database in the URL`],
   [/^42501/, ({ user }) => `make user ${user} the database's owner, or correct user and database in the URL`],
   [/^53300/, () => "close other connections, or raise the server's max_connections"],
+  [/^57014|^53|read timeout/, () => "check the server's log, load and free disk space"],
+  [/^25006/, () => "correct the host in the URL: the server must be the primary, not a standby"],
+  // A server that reports an SQLSTATE can be reached. No class starts with E, unlike Node's error codes.
+  [/^[0-9FHPX][0-9A-Z]{4} /, () => "check the server's log"],
   [/^(ENOTFOUND|EAI_AGAIN)/, () => "correct the host in the URL"],
 ];
 
