@@ -79,12 +79,15 @@ test("reports when it allows the next restart", () => {
     budget.record("drift");
   }
   const at = new Date(time.wallMs + hourMs - 10).toISOString();
-  expect(budget.findNext("ordinary")).toEqual({ waitMs: hourMs - 10, at });
+  expect(budget.findNext("ordinary")).toEqual({ waitMs: hourMs - 10, at, isLastReserved: true });
   expect(budget.findNext("roll-back")?.waitMs).toBe(hourMs - 20);
   const words = `restart.budgetPerHour allows the next restart at ${at} (3 in the last hour)`;
   expect(budget.explainExhausted("ordinary")).toBe(words);
   time.monotonicMs = hourMs + 20;
   expect(budget.allows("ordinary")).toBe(true);
+  const single = createBudget(1).open();
+  single.record("drift");
+  expect(single.findNext("ordinary")).toMatchObject({ isLastReserved: false });
   const none = createBudget(0).open();
   expect(none.findNext("ordinary")).toBeUndefined();
   expect(none.explainExhausted("ordinary")).toBe("restart.budgetPerHour allows none");

@@ -35,7 +35,7 @@ export function createRestartBudget(
   const made = createSlidingWindow(hourMs, clock.monotonicMs, beforeMs);
   const used = () => made.times().length;
   const getLimit = (purpose: RestartPurpose) => (purpose === "roll-back" || perHour < 2 ? perHour : perHour - 1);
-  /** Returns when one more restart will be allowed: the time, and how long until then; undefined if one is allowed now or never will be. */
+  /** Returns when one more restart will be allowed: the time, how long until then, and whether the last restart of the budget is reserved for another purpose; undefined if one is allowed now or never will be. */
   const findNext = (purpose: RestartPurpose) => {
     const limit = getLimit(purpose);
     if (limit === 0 || used() < limit) return undefined;
@@ -43,7 +43,7 @@ export function createRestartBudget(
     const freedMs = oldestFirst.at(-limit);
     if (freedMs === undefined) return undefined;
     const waitMs = Math.max(0, freedMs + hourMs - clock.monotonicMs());
-    return { waitMs, at: new Date(clock.wallMs() + waitMs).toISOString() };
+    return { waitMs, at: new Date(clock.wallMs() + waitMs).toISOString(), isLastReserved: limit < perHour };
   };
   let number = 0;
   return {

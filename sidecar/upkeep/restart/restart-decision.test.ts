@@ -82,7 +82,7 @@ describe("a restart that is due", () => {
       ...budget,
       used: () => 6,
       allows: () => false,
-      findNext: () => ({ at: "2026-05-01T12:00:30.000Z", waitMs: 30_000 }),
+      findNext: () => ({ at: "2026-05-01T12:00:30.000Z", waitMs: 30_000, isLastReserved: true }),
     };
     expect(decideRestart(situation, { budget: exhaustedBudget, window: open })).toMatchObject({
       reason: "BudgetExhausted",
@@ -93,6 +93,12 @@ describe("a restart that is due", () => {
     });
     expect(decideRestart(situation, { budget: { ...exhaustedBudget, used: () => 1 }, window: open })).toMatchObject({
       message: expect.stringContaining("because there was 1 restart in the last hour") as string,
+    });
+    const unreserved = { ...exhaustedBudget.findNext(), isLastReserved: false };
+    expect(
+      decideRestart(situation, { budget: { ...exhaustedBudget, findNext: () => unreserved }, window: open }),
+    ).toMatchObject({
+      message: expect.stringContaining("there were 6 restarts in the last hour. Check the events") as string,
     });
     expect(
       decideRestart(situation, { budget: { ...exhaustedBudget, findNext: () => undefined }, window: open }),

@@ -127,9 +127,10 @@ function waitForBudget({ restart }: RestartSituation, why: string, budget: Reada
     return wait("BudgetExhausted", `${why}; restart.budgetPerHour allows none, so run \`${restart}\`.`);
   }
   const used = budget.used() === 1 ? "was 1 restart" : `were ${budget.used()} restarts`;
+  const reserve = next.isLastReserved ? " and the last of restart.budgetPerHour is reserved for a rollback" : "";
   const message =
-    `${why}; it starts at ${next.at}, because there ${used} in the last hour and the last of restart.budgetPerHour is reserved ` +
-    `for a rollback. Check the events for their causes; to restart now, run \`${restart}\`.`;
+    `${why}; it starts at ${next.at}, because there ${used} in the last hour${reserve}. ` +
+    `Check the events for their causes; to restart now, run \`${restart}\`.`;
   return wait("BudgetExhausted", message, Math.min(checkAgainMs, next.waitMs));
 }
 
