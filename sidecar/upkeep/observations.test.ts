@@ -272,6 +272,12 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
   [
     "NotPaused",
     "NotPaused",
+    { adoption: { plan, authority: "acts", adopted: { by: "page", atMs } } },
+    "since 2026-01-02T03:04:05.000Z (on the status page).",
+  ],
+  [
+    "NotPaused",
+    "NotPaused",
     { adoption: { plan, authority: "acts", adopted: { by: "earlier version", atMs } } },
     "(it acted on this node before).",
   ],

@@ -30,6 +30,7 @@ export function recordAdoption(plan: PlanView, { adoption, authority: decide, st
 
 const adoptedBy = {
   command: "gatehouse adopt",
+  page: "on the status page",
   setting: "upkeep.mode was enforce",
   "earlier version": "it acted on this node before",
 } as const;

@@ -80,7 +80,7 @@ export function createUpkeepControl(parts: UpkeepParts) {
     const by = nameRequester(requester, "adopt");
     const said = { by, outcome: "success", after: { planDigest: digest } } as const;
     events.add("adopt", "The sidecar may now act on this node: an operator approved its plan.", undefined, said);
-    state.adopted.set({ by: "command", atMs: clock.wallMs() });
+    state.adopted.set({ by: requester, atMs: clock.wallMs() });
     wake();
     return { result: "adopted", view: buildView() };
   };

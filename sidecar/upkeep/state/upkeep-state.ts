@@ -49,8 +49,8 @@ type Healthy = Readonly<{ hash: string; proof: HealthEvidence; atMs: number }>;
 /** A failed restart to retry, and the reason. `isRequested`: the operator requested the retry, so the budget doesn't limit it. */
 type RestartRetry = FailedRestart & Readonly<{ why: string; isRequested?: boolean }>;
 
-/** Approval to act: by `gatehouse adopt`, by the mode `enforce`, or (before 0.1.0) because an earlier version had acted on the node. */
-export type Adoption = Readonly<{ by: "command" | "setting" | "earlier version"; atMs: number }>;
+/** Approval to act: by `gatehouse adopt`, on the status page, by the mode `enforce`, or (before 0.1.0) because an earlier version had acted on the node. */
+export type Adoption = Readonly<{ by: "command" | "page" | "setting" | "earlier version"; atMs: number }>;
 
 export type AuditedConfig = Readonly<{
   path: string;
