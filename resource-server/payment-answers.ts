@@ -212,7 +212,7 @@ function answerBody(status: number, body: object, headers: Readonly<Record<strin
  * @returns undefined without offers.
  */
 export function formatSpendControls(offers: readonly PaymentRequirements[]) {
-  const byAsset = Map.groupBy(offers, ({ network, asset }) => `${network} ${asset}`);
+  const byAsset = Map.groupBy(offers, ({ network, asset }) => `${network} ${asset.toLowerCase()}`);
   const assets = [...byAsset.values()].map((some) =>
     some.reduce((one, other) => (BigInt(one.amount) < BigInt(other.amount) ? other : one)),
   );

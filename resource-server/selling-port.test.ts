@@ -167,10 +167,11 @@ async function answerToUnread(path: string, payment: string, framing: Record<str
 
 it("names for stock buyers the highest price in each token that a route takes", async () => {
   const other = { ...offer, network: "eip155:8453", asset: `0x${"c0".repeat(20)}`, amount: "20000" } as const;
-  shop.routes.set(route.key, { ...route, accepts: [offer, other, { ...other, amount: "30000" }] });
+  const dearer = { ...other, asset: `0x${"C0".repeat(20)}`, amount: "30000" } as const;
+  shop.routes.set(route.key, { ...route, accepts: [offer, other, dearer] });
   const answer = await fetch(`${shop.url}/data`);
   const { spendControls } = (await answer.json()) as { spendControls: { typescript: string; python: string } };
-  const [ours, theirs] = [offer, { ...other, amount: "30000" }].map(({ network, asset, amount }) => ({
+  const [ours, theirs] = [offer, dearer].map(({ network, asset, amount }) => ({
     network,
     asset,
     maxAmountPerPayment: amount,
