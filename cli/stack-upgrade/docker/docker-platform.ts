@@ -143,7 +143,11 @@ async function checkData({ prefix, address }: DockerLocation, toolImage: string,
     conf,
     copyWords: `${formatSize(bytes)}, ${clones ? clonedSizeText : "copied in full"}`,
     problems: [
-      ...(lacksRoom ? [`a copy of the node's data takes ${bytes} bytes, but ${freeBytes} are free in ${volume}`] : []),
+      ...(lacksRoom
+        ? [
+            `a copy of the node's data takes ${bytes} bytes, but ${freeBytes} are free in ${volume}; free space on the engine's disk, or move the volume to a larger one`,
+          ]
+        : []),
       ...copies.map((id) => explainCopy(volume, formatDiscardCommand(job, address, id))),
     ],
     warnings: leftovers
