@@ -155,6 +155,8 @@ browserTest(
     });
     await until("the plan's restart is complete", generousMs, async () => (await node.starts()) === 2);
     await waitUntilSettled(url);
+    const { message } = await waitForReason(url, "NotPaused", "NotPaused");
+    expect(message).toContain("(on the status page)");
     await expectWellMade(page, "actions");
     // The restart of the approved plan may not have finished yet.
     await until("the restart has begun", generousMs, async () => {
