@@ -104,6 +104,7 @@ export function createWatcher({ world, chains }: Readonly<{ world: World; chains
       // Channels are charged in the seller's ledger.
       if (requirements.scheme === batchSettlement.name) return;
       const offer = requireOffer(payload);
+      if (isUndone(chains, offer)) return;
       const charges = findTransfers(chains, offer).map((each) => String(each.amount));
       if (charges.join() !== (amount === "0" ? "" : amount))
         report(`the seller counts ${amount} of ${offer.name} as charged, and it is ${charges.join(" and ")}`);
