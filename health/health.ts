@@ -5,7 +5,7 @@ import type { Clock } from "#daemon/clock.ts";
 import type { SendRequest } from "#daemon/http/send-request.ts";
 import type { Charts } from "#status/charts.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { isLoopback } from "#daemon/http/address.ts";
+import { isLoopback, readUrlHost } from "#daemon/http/address.ts";
 import type { referencesShape, rpcHealthShape } from "./settings.ts";
 import type { EventLoopWatch } from "./event-loop-watch.ts";
 import { createHealthMetrics } from "./health-metrics.ts";
@@ -98,6 +98,5 @@ const ownAddress: ReadonlySet<string> = new Set(["ops", "compose", "docker"]);
  * behind them may still be running.
  */
 export function isRejectionFinal(httpUrl: string, driver: string | undefined): boolean {
-  const host = new URL(httpUrl).hostname.replace(/^\[|\]$/g, "");
-  return isLoopback(host) || (driver !== undefined && ownAddress.has(driver));
+  return isLoopback(readUrlHost(new URL(httpUrl))) || (driver !== undefined && ownAddress.has(driver));
 }

@@ -5,6 +5,11 @@ export function formatAuthority(host: string, port: number): string {
   return `${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
+/** Returns a URL's host; an IPv6 address without its brackets. */
+export function readUrlHost({ hostname }: Pick<URL, "hostname">): string {
+  return hostname.replace(/^\[|\]$/g, "");
+}
+
 export function readUrlPort({ port, protocol }: URL): number {
   if (port !== "") return Number(port);
   return protocol === "https:" ? 443 : 80;

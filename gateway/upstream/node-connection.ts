@@ -1,7 +1,7 @@
 import { connect as connectTcp, type OnReadOpts, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { SharedSlot } from "#daemon/fair-shares.ts";
-import { buildServerName, readUrlPort } from "#daemon/http/address.ts";
+import { buildServerName, readUrlHost, readUrlPort } from "#daemon/http/address.ts";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import { lookupName } from "#daemon/http/name-lookup.ts";
 import { formatTraceHeaders } from "#daemon/http/request-trace.ts";
@@ -23,7 +23,7 @@ export function parseNodeAddress(httpUrl: string): NodeAddress {
   const start = `POST ${url.pathname}${url.search} HTTP/1.1\r\nHost: ${url.host}\r\n${authorization}Content-Type: application/json\r\nContent-Length: `;
   return {
     secure: url.protocol === "https:",
-    host: url.hostname.replace(/^\[|\]$/g, ""),
+    host: readUrlHost(url),
     port: readUrlPort(url),
     requestStarts: new TextsByLength((lengthBytes) => `${start}${lengthBytes}\r\n`),
   };

@@ -1,4 +1,4 @@
-import { isLoopback } from "#daemon/http/address.ts";
+import { isLoopback, readUrlHost } from "#daemon/http/address.ts";
 import { stackServices } from "../stack-services.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { Addresses } from "./stack-context.ts";
@@ -56,6 +56,6 @@ function isOwnHost(host: string): boolean {
 const httpPort = 80;
 
 function parseHostAndPort(url: string): Readonly<{ host: string; port: number }> {
-  const { hostname, port } = new URL(url);
-  return { host: hostname.replace(/^\[|\]$/g, ""), port: port === "" ? httpPort : Number(port) };
+  const parsed = new URL(url);
+  return { host: readUrlHost(parsed), port: parsed.port === "" ? httpPort : Number(parsed.port) };
 }

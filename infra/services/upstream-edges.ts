@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { z } from "zod";
+import { readUrlHost } from "#daemon/http/address.ts";
 import { findRenderedValue, type SettingsTree } from "./rendered-settings.ts";
 import type { Edge } from "./service-spec.ts";
 
@@ -42,7 +43,7 @@ const defaultPorts: Readonly<Record<string, number>> = {
 
 /** Returns the connection to a server: to the namespace in a Service name, to an IP address, or otherwise to the port on any host. */
 export function deriveEdge({ protocol, hostname, port }: Pick<URL, "protocol" | "hostname" | "port">): Edge {
-  const host = hostname.replace(/^\[|\]$/g, "");
+  const host = readUrlHost({ hostname });
   const namespace = parseServiceNamespace(host);
   if (namespace !== undefined) return { to: "namespace", namespace };
   const family = isIP(host);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { readUrlPort } from "#daemon/http/address.ts";
+import { readUrlHost, readUrlPort } from "#daemon/http/address.ts";
 
 const upstreamsInFile = z.record(
   z.string(),
@@ -18,7 +18,7 @@ export function findOwnUpstreams(
   return Object.entries(upstreamsInFile.safeParse(content).data ?? {}).flatMap(([key, route]) => {
     if (route === undefined) return [];
     const url = new URL(route.upstream);
-    const host = url.hostname.replace(/^\[|\]$/g, "");
+    const host = readUrlHost(url);
     const isOwn = hosts.includes(host) || (isLocal && ownHosts.has(host));
     if (!isOwn || readUrlPort(url) !== port) return [];
     return [

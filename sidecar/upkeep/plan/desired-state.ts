@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { hostname } from "node:os";
-import { readUrlPort } from "#daemon/http/address.ts";
+import { readUrlHost, readUrlPort } from "#daemon/http/address.ts";
 import { defaultPorts } from "#daemon/default-ports.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { Desired } from "#node/conf/monitor-values.ts";
@@ -14,7 +14,7 @@ export function createDesiredState(settings: SidecarSettings, dataPath: string):
       ...monitor,
       fallback: {
         jobName: buildDefaultJobName(hostname(), dataPath),
-        pushAddress: gateway?.hostname.replace(/^\[|\]$/g, ""),
+        pushAddress: gateway && readUrlHost(gateway),
         pushPort: gateway === undefined ? defaultPorts.pushgateway.http : readUrlPort(gateway),
         pushIntervalSeconds: 10,
       },

@@ -1,4 +1,4 @@
-import { isLoopback } from "#daemon/http/address.ts";
+import { isLoopback, readUrlHost } from "#daemon/http/address.ts";
 import { createTimeoutSignal } from "#daemon/time.ts";
 import { isClockUnchanged } from "#daemon/clock.ts";
 import { type NodeStarted, readStart, startPrecisionMs, type NodeStart } from "../drivers/driver.ts";
@@ -47,8 +47,7 @@ async function readOwnListenerStart({
   holders,
   clock,
 }: RestartContext): ReturnType<NodeProcesses["startOfListener"]> {
-  const url = new URL(settings.node.httpUrl);
-  return isLoopback(url.hostname.replace(/^\[|\]$/g, "")) ? holders.startOfListener(clock) : undefined;
+  return isLoopback(readUrlHost(new URL(settings.node.httpUrl))) ? holders.startOfListener(clock) : undefined;
 }
 
 /** Whether the node started long enough before a time (wall clock) to have read its configuration by then. */
