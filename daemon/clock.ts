@@ -10,6 +10,12 @@ export type Clock = Readonly<{
   monotonicMs: () => number;
 }>;
 
+/**
+ * Max difference between this machine's clock and a chain's, from block timestamps: above it, payments that are valid for a minute, as most
+ * are, would be rejected.
+ */
+export const chainClockDifferenceMaxMs = 45_000;
+
 export const systemClock: Clock = { wallMs: () => Date.now(), monotonicMs: () => performance.now() };
 
 /** A time relative to the machine's boot, unaffected by clock changes. */

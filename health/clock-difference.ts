@@ -1,8 +1,6 @@
+import { chainClockDifferenceMaxMs } from "#daemon/clock.ts";
 import type { CheckTime } from "./rpc-conditions.ts";
 import type { RpcState } from "./rpc-state.ts";
-
-/** Difference from a block's timestamp above which a clock is wrong, as for the facilitator. */
-const differenceMaxMs = 45_000;
 
 /**
  * Explains by how much this machine's clock differs from the timestamp of the block at the node's height; empty if the difference is
@@ -15,12 +13,12 @@ export function explainClockDifference(
   { wallMs, monotonicMs }: CheckTime,
 ): string {
   const behindMs = blockMs - wallMs;
-  if (behindMs > differenceMaxMs) {
+  if (behindMs > chainClockDifferenceMaxMs) {
     return ` The timestamp of block ${height} was ${formatSeconds(behindMs)} in the future: this machine's clock is behind (run timedatectl set-ntp true), or the block producers' is ahead.`;
   }
   if (heightSinceMs === undefined || cadence !== "steady" || syncing !== false) return "";
   const aheadMs = wallMs - (monotonicMs - heightSinceMs) - blockMs;
-  if (aheadMs <= differenceMaxMs) return "";
+  if (aheadMs <= chainClockDifferenceMaxMs) return "";
   return ` Block ${height} was already ${formatSeconds(aheadMs)} old when it arrived, according to its timestamp: this machine's clock is ahead (run timedatectl set-ntp true), or the node is catching up.`;
 }
 

@@ -1,8 +1,6 @@
+import { chainClockDifferenceMaxMs } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { Chain } from "./chain.ts";
-
-/** Max difference from the chain's clock: above it, payments that are valid for a minute, as most are, would be rejected. */
-export const clockDifferenceMaxMs = 45_000;
 
 /** How long after its arrival a block is evidence about the clock: a chain that mines on demand may have no newer block. */
 const recentMs = 60_000;
@@ -37,13 +35,13 @@ export function createClockWatch({
     const blockMs = timestamp * 1_000;
     if (nowMs < blockMs) return nowMs - blockMs;
     if (absentAtMs === undefined || Math.abs(nowMs - absentAtMs) > recentMs) return 0;
-    return absentAtMs - blockMs > clockDifferenceMaxMs && !(await chain.syncing()) ? absentAtMs - blockMs : 0;
+    return absentAtMs - blockMs > chainClockDifferenceMaxMs && !(await chain.syncing()) ? absentAtMs - blockMs : 0;
   };
 
   /** @throws {ChainError} when the node doesn't respond. */
   return async (): Promise<string | undefined> => {
     const aheadMs = await measureAheadMs();
-    if (Math.abs(aheadMs) <= clockDifferenceMaxMs) {
+    if (Math.abs(aheadMs) <= chainClockDifferenceMaxMs) {
       if (lastState !== undefined) log.info({ event: "clock-corrected" }, "the clock agrees with the chain's again");
       lastState = undefined;
       return undefined;

@@ -1,9 +1,9 @@
+import { chainClockDifferenceMaxMs } from "#daemon/clock.ts";
 import { isSameHex } from "#x402/hex.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import { multicall3Address } from "#x402/wallet-signature.ts";
 import type { Chain } from "../chain/chain.ts";
 import { requireExecutionError } from "../chain/chain-error.ts";
-import { clockDifferenceMaxMs } from "../chain/clock-watch.ts";
 import type { GasLimits } from "../chain/gas-limits.ts";
 import { isNonceUsed, readAvailableFunds } from "../chain/transfer-method.ts";
 
@@ -24,7 +24,7 @@ export function createNonceChecks({ gas, clock }: Readonly<{ gas: Pick<GasLimits
       readAvailableFunds(payment, chain, "pending"),
       chain.code(payer),
     ]);
-    const mayHaveExpired = Number(authorization.validBefore) * 1_000 <= clock() + clockDifferenceMaxMs;
+    const mayHaveExpired = Number(authorization.validBefore) * 1_000 <= clock() + chainClockDifferenceMaxMs;
     if (response.ok || mayHaveExpired || !isUsed || balance < amount || code !== "0x") return;
     requireExecutionError(response.error);
     strictTokens.add(asset.toLowerCase());
