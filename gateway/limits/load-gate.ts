@@ -108,7 +108,8 @@ export class LoadGate implements CallGate {
     this.#byCaller.decrease(caller);
     // Waiting calls are served only after the current response has been delivered.
     if (this.hasWaiting(caller)) queueMicrotask(() => this.#serve(caller));
-    if (isHeavy || this.#queues.heavy.sizeOf(caller) > 0) queueMicrotask(() => this.#serveHeavy());
+    const { heavy } = this.#queues;
+    if (heavy.size > 0 && (isHeavy || heavy.sizeOf(caller) > 0)) queueMicrotask(() => this.#serveHeavy());
   }
 
   wait(
